@@ -97,10 +97,11 @@ final class AttentionForward {
     /** Scratch memory of one thread. */
     private final class Own {
         private final int worker;
+        /** One row behind {@link #floats}, in the same memory. */
         private final MemorySegment scores;
         /**
-         * Weights in single precision, of which a row replaces the scores of the row before it: those of its own are
-         * needed again if one of them exceeds the reference.
+         * Weights in single precision. A row replaces the scores of the row before it: those of its own are needed
+         * again if one of them exceeds the reference.
          */
         private final MemorySegment floats;
         /** Operand of the product with the values. */

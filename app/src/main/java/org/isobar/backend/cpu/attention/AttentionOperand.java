@@ -1,5 +1,6 @@
 package org.isobar.backend.cpu.attention;
 
+import org.isobar.backend.cpu.avx2.Avx2;
 import org.isobar.backend.cpu.onednn.MatmulCache;
 import org.isobar.backend.cpu.parallel.BlockedRange;
 import org.isobar.backend.cpu.parallel.CpuWorkspace;
@@ -78,7 +79,7 @@ final class AttentionOperand {
     private Packing packing(MatmulCache matmuls, int block) {
         boolean single = first.dtype() == DType.F32;
         // With a transposed left operand, the primitive is a fifth slower than the function.
-        if (single && !MatmulCache.usesAvx2()
+        if (single && !Avx2.isPreferred()
             && (terms(block) == SLOW_TERMS || left.cut.blocks() < FEWEST_USES || left.transposed)) {
             return null;
         }

@@ -98,6 +98,8 @@ final class OnlineSoftmax {
         }
         Lanes.store(room, 0, FloatVector.fromArray(Lanes.F32, sums, at));
         long offset = (long) first * Float.BYTES;
+        long end = offset + (long) count * Float.BYTES;
+        assert end <= scores.byteSize() && end <= weights.byteSize() : first + ", " + count;
         boolean done = Avx2Softmax.weights(scores.address() + offset, weights.address() + offset, room.address(),
             count / WIDTH, m, factor);
         if (done) {

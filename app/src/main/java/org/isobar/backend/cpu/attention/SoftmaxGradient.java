@@ -31,8 +31,8 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
     DType dtype, long dScores, long references, long deltas, float factor) {
 
     /**
-     * Processes rows that start {@code side} elements, whole vectors, apart: {@code count} queries of each, rounded up
-     * to whole vectors or more.
+     * Processes rows that start {@code side} elements, whole vectors, apart: at least the first {@code count} queries
+     * of each. Results behind them are undefined.
      */
     void tile(int rows, int side, int count) {
         if (isNative()) {
@@ -58,6 +58,9 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
         int delta = index(deltas, DType.F32);
         if (isNative()) {
             assert weights == scores && dScores == dWeights : this;
+            long bytes = ((long) first + (long) rows * n) * Float.BYTES;
+            assert Math.max(scores, dWeights) + bytes <= memory.byteSize()
+                && Math.max(references, deltas) + (long) n * Float.BYTES <= memory.byteSize() : this;
             long address = memory.address();
             Avx2Softmax.gradient(address + scores + (long) first * Float.BYTES,
                 address + dWeights + (long) first * Float.BYTES, address + references, address + deltas, factor, rows,

@@ -22,7 +22,7 @@ import org.isobar.tensor.DType;
  * loop has too many nodes, and then allocates the loop's vectors as objects.
  */
 final class SoftmaxWeights {
-    /** Far below the exponent at which sums of 2^LEAP, and products with them, overflow. */
+    /** Binary logarithm of {@link PowerPolynomial#GREATEST_SUM}. */
     static final int LEAP = 40;
     /** No limit. */
     static final int ANY = Integer.MAX_VALUE - SoftmaxPower.ZERO;

@@ -8,8 +8,9 @@ import java.util.List;
 
 /**
  * Encodes the few instructions of which the kernels consist, for x86-64 in 64-bit mode (Intel, "Software Developer's
- * Manual", volume 2; vector instructions in their VEX.256 form). Vector registers, of eight floats or integers of 32
- * bits, are numbered 0 to 15. Memory operands are a base register plus a displacement in bytes, or a {@link Constant}.
+ * Manual", volume 2; vector instructions of 256 bits, in the form with a VEX prefix). Vector registers, of eight floats
+ * or integers of 32 bits, are numbered 0 to 15. Memory operands are a base register plus a displacement in bytes, or a
+ * {@link Constant}.
  */
 final class Assembler {
     // General registers that a function of the System V ABI may change; the arguments are in these, from the first on:
@@ -325,6 +326,7 @@ final class Assembler {
         int32(Math.toIntExact(displacement));
     }
 
+    /** The last part of an instruction: the distance of a constant counts from the instruction's end. */
     private void memory(int register, Constant constant) {
         modRm(INDIRECT, register, RIP_RELATIVE);
         references.add(new Reference(position(), constant));

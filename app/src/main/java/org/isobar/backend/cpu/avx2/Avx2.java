@@ -13,8 +13,10 @@ public final class Avx2 {
     private Avx2() { }
 
     /**
-     * Returns whether the processor has AVX2 and FMA, but not AVX-512, for which oneDNN's products are close to the
-     * processor's limit; whether Java's vectors are as long; and whether the system lets a program generate code.
+     * Returns whether products in F32 are computed by this package. It packs right operands so quickly that packing
+     * always pays off, and transposed left operands cost nothing. The processor must have AVX2 and FMA, but not
+     * AVX-512, for which oneDNN's products are close to the processor's limit; Java's vectors must be as long; and the
+     * system must let a program generate code.
      */
     public static boolean isPreferred() {
         return PREFERRED;
@@ -25,7 +27,8 @@ public final class Avx2 {
             && !features.contains("avx512f");
     }
 
-    private static boolean executes() {
+    /** Returns whether the system lets a program generate code. */
+    static boolean executes() {
         Assembler to = new Assembler();
         to.move(Assembler.RAX, 1);
         to.ret();

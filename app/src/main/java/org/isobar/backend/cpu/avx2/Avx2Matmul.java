@@ -1,27 +1,25 @@
 package org.isobar.backend.cpu.avx2;
 
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.Map;
 
-import org.isobar.backend.cpu.parallel.CpuWorkspace;
 import org.isobar.backend.cpu.product.Matmul;
 import org.isobar.backend.cpu.product.Matrix;
 
 /**
  * A matrix product in single precision, computed panel by panel of the right operand. Sums of more than {@link #TERMS}
- * terms are computed in parts: so much of a panel stays in the innermost cache.
+ * terms are computed in parts: a panel of so many terms stays in the innermost cache.
  *
  * <p>If the right operand is not packed, a thread packs a panel of one part when it comes to it. Of a transposed left
- * operand, each step takes a few numbers of one stored row. If these rows are a multiple of {@link #COLLISION} apart,
- * they do not stay in cache, and are copied.
+ * operand, each step takes a few numbers of one stored row. If these rows collide in cache, they are copied.
  */
 public final class Avx2Matmul implements Matmul {
     private static final int TERMS = 256;
     private static final int UNIT = Assembler.LANES;
-    /** Distance of rows, in floats, that share a few cache sets. */
+    /** Rows that are a multiple of this many floats apart share a few cache sets. */
     private static final int COLLISION = 512;
+    /** Floats of a cache line. */
+    private static final int LINE = 16;
 
     private final Key key;
     private final float factor;
@@ -35,26 +33,23 @@ public final class Avx2Matmul implements Matmul {
     private final Map<Long, MachineCode> leftCopies = new HashMap<>();
     /** For each part, the products with its first panel and its last one. */
     private final MachineCode[][] products;
-    private final Arena arena = Arena.ofShared();
-    private final Scratch[] scratch;
-
-    /** Memory of a worker for operands that are not packed yet: a panel, and a part of the left operand. */
-    private record Scratch(MemorySegment panel, MemorySegment left) { }
+    /** For operands that are not packed yet: a panel, then a part of the left operand. */
+    private final PackingScratch scratch;
 
     /** Generates the code. */
-    public Avx2Matmul(Key key, int workers) {
-        this(key, 1, workers);
+    public Avx2Matmul(Key key, PackingScratch scratch) {
+        this(key, 1, scratch);
     }
 
     /** Generates code that multiplies the product by {@code factor}. */
-    Avx2Matmul(Key key, float factor, int workers) {
+    Avx2Matmul(Key key, float factor, PackingScratch scratch) {
         this.key = key;
         this.factor = factor;
+        this.scratch = scratch;
         long k = key.right().k();
         parts = Math.ceilDiv(k, TERMS);
         terms = Math.ceilDiv(Math.ceilDiv(k, parts), UNIT) * UNIT;
         products = new MachineCode[Math.toIntExact(parts)][2];
-        scratch = new Scratch[key.form() == Form.PLAIN ? workers : 0];
         try {
             for (int part = 0; part < parts; part++) {
                 products[part][0] = compiled.computeIfAbsent(product(part, 0), PanelProduct::compile);
@@ -66,9 +61,8 @@ public final class Avx2Matmul implements Matmul {
                     leftCopies.computeIfAbsent(terms(part), this::leftCopy);
                 }
             }
-            for (int worker = 0; worker < scratch.length; worker++) {
-                scratch[worker] = new Scratch(floats(terms * PanelProduct.COLUMNS),
-                    floats(copiesLeft() ? terms * copiedStride() : 0));
+            if (key.form() == Form.PLAIN) {
+                scratch.reserve(panelBytes() + (copiesLeft() ? terms * copiedStride() * Float.BYTES : 0));
             }
         } catch (RuntimeException | Error failure) {
             close();
@@ -76,8 +70,8 @@ public final class Avx2Matmul implements Matmul {
         }
     }
 
-    private MemorySegment floats(long count) {
-        return arena.allocate(count * Float.BYTES, CpuWorkspace.CACHE_LINE);
+    private long panelBytes() {
+        return terms * PanelProduct.ROW;
     }
 
     private long panels() {
@@ -92,8 +86,9 @@ public final class Avx2Matmul implements Matmul {
         return key.form() == Form.PLAIN && key.aTransposed() && key.aStride() % COLLISION == 0;
     }
 
+    /** An odd number of cache lines, so that copied rows spread over all cache sets. */
     private int copiedStride() {
-        return Math.toIntExact(Math.ceilDiv(key.m(), UNIT) * UNIT);
+        return Math.toIntExact((Math.ceilDiv(key.m(), LINE) | 1) * LINE);
     }
 
     private MachineCode leftCopy(long terms) {
@@ -116,7 +111,7 @@ public final class Avx2Matmul implements Matmul {
         for (int part = 0; part < parts; part++) {
             long left = a.at(0, part * terms).address();
             if (copiesLeft()) {
-                long copy = scratch[worker].left.address();
+                long copy = scratch.address(worker) + panelBytes();
                 leftCopies.get(terms(part)).run(left, copy, 0, 0);
                 left = copy;
             }
@@ -132,7 +127,7 @@ public final class Avx2Matmul implements Matmul {
         if (key.form() == Form.PACKED) {
             return right + (panel * key.right().k() + part * terms) * PanelProduct.ROW;
         }
-        long own = scratch[worker].panel.address();
+        long own = scratch.address(worker);
         Matrix b = new Matrix(key.right().dtype(), right, key.right().stride(), key.right().transposed());
         copies.get(terms(part)).run(own, b.at(part * terms, 0), panel);
         return own;
@@ -143,6 +138,5 @@ public final class Avx2Matmul implements Matmul {
         compiled.values().forEach(MachineCode::close);
         copies.values().forEach(PanelCopies::close);
         leftCopies.values().forEach(MachineCode::close);
-        arena.close();
     }
 }

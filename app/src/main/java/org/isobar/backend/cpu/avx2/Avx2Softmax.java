@@ -7,8 +7,8 @@ import org.isobar.backend.cpu.vector.PowerPolynomial;
 /**
  * Machine code of the loops of a softmax in single precision, and of its gradient, over tiles of attention. The results
  * have the bits of the loops in Java that they replace ({@code SoftmaxWeights.toFloats} and {@code
- * SoftmaxGradient.toFloats}): the same operations in the same order. There, C2 checks the bounds and the session of
- * each operand in each step, because a store could have changed them, and keeps more values in memory.
+ * SoftmaxGradient.toFloats}): the same operations in the same order. There, C2 checks in each step whether the memory
+ * of each operand is still allocated, and its bounds, because a store could have changed them.
  */
 public final class Avx2Softmax {
     private static final MachineCode WEIGHTS = weights();

@@ -11,13 +11,13 @@ public final class Avx2StackedMatmul implements StackedMatmul {
     private final Avx2Matmul product;
 
     /** Generates the code. */
-    public Avx2StackedMatmul(Key key, int workers) {
+    public Avx2StackedMatmul(Key key, PackingScratch scratch) {
         this.key = key;
         Extents extents = key.extents();
         Packing.Key right = new Packing.Key(key.b().dtype(), key.c().dtype(), extents.m(), extents.n(), extents.k(),
             key.b().stride(), key.b().transposed());
         product = new Avx2Matmul(new Matmul.Key(right, Matmul.Form.PLAIN, extents.m(), key.a().stride(),
-            key.a().transposed(), key.c().stride(), Matmul.Finish.OVERWRITE), key.factor(), workers);
+            key.a().transposed(), key.c().stride(), Matmul.Finish.OVERWRITE), key.factor(), scratch);
     }
 
     @Override

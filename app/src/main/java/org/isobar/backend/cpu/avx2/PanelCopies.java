@@ -14,7 +14,12 @@ final class PanelCopies implements AutoCloseable {
         panels = panels(operand.n());
         whole = copy(operand, PanelProduct.COLUMNS, rows);
         int columns = columns(operand.n(), panels - 1);
-        last = columns == PanelProduct.COLUMNS ? whole : copy(operand, columns, rows);
+        try {
+            last = columns == PanelProduct.COLUMNS ? whole : copy(operand, columns, rows);
+        } catch (RuntimeException | Error failure) {
+            whole.close();
+            throw failure;
+        }
     }
 
     private static MachineCode copy(Packing.Key operand, int columns, long rows) {

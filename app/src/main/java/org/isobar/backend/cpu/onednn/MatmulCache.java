@@ -9,6 +9,7 @@ import org.isobar.backend.cpu.avx2.Avx2;
 import org.isobar.backend.cpu.avx2.Avx2Matmul;
 import org.isobar.backend.cpu.avx2.Avx2Packing;
 import org.isobar.backend.cpu.avx2.Avx2StackedMatmul;
+import org.isobar.backend.cpu.avx2.PackingScratch;
 import org.isobar.backend.cpu.product.Matmul;
 import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.backend.cpu.product.MatrixStack;
@@ -27,11 +28,13 @@ public final class MatmulCache implements AutoCloseable {
     private final Map<Packing.Key, Packing> packings = new HashMap<>();
     private final Map<Matmul.Key, Matmul> matmuls = new HashMap<>();
     private final Map<StackedMatmul.Key, StackedMatmul> stacked = new HashMap<>();
+    private final PackingScratch scratch;
     private final engine cpu;
 
     /** Creates a cache for {@code workers} threads. {@link OneDnn#load} must have been called. */
     public MatmulCache(int workers) {
         this.workers = workers;
+        scratch = new PackingScratch(workers);
         cpu = new engine(engine.kind.cpu, 0);
     }
 
@@ -47,16 +50,12 @@ public final class MatmulCache implements AutoCloseable {
             key -> usesAvx2(key) ? new Avx2Packing(key) : new OneDnnPacking(key, cpu, workers));
     }
 
-    /**
-     * Returns whether products in F32 are our own machine code. It packs right operands so quickly that packing always
-     * pays off, and transposed left operands cost nothing.
-     */
-    public static boolean usesAvx2() {
-        return Avx2.isPreferred();
+    private static boolean usesAvx2(Packing.Key right) {
+        return isSingle(right.dtype(), right.result()) && Avx2.isPreferred();
     }
 
-    private static boolean usesAvx2(Packing.Key right) {
-        return right.dtype() == DType.F32 && right.result() == DType.F32 && usesAvx2();
+    private static boolean isSingle(DType operands, DType result) {
+        return operands == DType.F32 && result == DType.F32;
     }
 
     /**
@@ -73,7 +72,7 @@ public final class MatmulCache implements AutoCloseable {
         assert !c.transposed();
         return matmuls.computeIfAbsent(new Matmul.Key(packing.key(), Matmul.Form.PACKED, m, a.stride(), a.transposed(),
             c.stride(), finish), key -> packing instanceof OneDnnPacking layout
-                ? new OneDnnMatmul(key, layout.description(), cpu, workers) : new Avx2Matmul(key, workers));
+                ? new OneDnnMatmul(key, layout.description(), cpu, workers) : new Avx2Matmul(key, scratch));
     }
 
     /**
@@ -85,7 +84,7 @@ public final class MatmulCache implements AutoCloseable {
         return matmuls.computeIfAbsent(
             new Matmul.Key(right, Matmul.Form.PLAIN, m, a.stride(), a.transposed(), c.stride(), finish), key -> {
                 if (usesAvx2(right)) {
-                    return new Avx2Matmul(key, workers);
+                    return new Avx2Matmul(key, scratch);
                 }
                 try (memory.desc layout = OneDnn.plain(b.dtype(), k, n, b.stride(), b.transposed())) {
                     return new OneDnnMatmul(key, layout, cpu, workers);
@@ -99,13 +98,15 @@ public final class MatmulCache implements AutoCloseable {
         assert !c.first().transposed();
         return stacked.computeIfAbsent(new StackedMatmul.Key(extents, StackedMatmul.Layout.of(a),
             StackedMatmul.Layout.of(b), StackedMatmul.Layout.of(c), factor),
-            key -> a.first().dtype() == DType.F32 && usesAvx2() ? new Avx2StackedMatmul(key, workers)
+            key -> isSingle(a.first().dtype(), c.first().dtype()) && Avx2.isPreferred()
+                ? new Avx2StackedMatmul(key, scratch)
                 : new OneDnnStackedMatmul(key, cpu, workers));
     }
 
     /** Frees all compiled products and packings. */
     @Override
     public void close() {
+        scratch.close();
         stacked.values().forEach(StackedMatmul::close);
         matmuls.values().forEach(Matmul::close);
         packings.values().forEach(Packing::close);

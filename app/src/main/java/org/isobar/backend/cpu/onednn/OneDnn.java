@@ -22,8 +22,8 @@ import org.isobar.tensor.DType;
 
 /**
  * oneDNN's functions, each of which runs on the calling thread: direct matrix products, and the primitives that {@link
- * Packing} and {@link Matmul} compile. JavaCPP extracts and loads the library. Functions called in each training step
- * go through {@code java.lang.foreign}, which takes plain addresses and allocates nothing.
+ * OneDnnPacking} and {@link OneDnnMatmul} compile. JavaCPP extracts and loads the library. Functions called in each
+ * training step go through {@code java.lang.foreign}, which takes plain addresses and allocates nothing.
  *
  * <p>By default oneDNN splits a product, and its sums, over as many threads as OpenMP allows. OpenMP keeps this limit
  * per calling thread, so each call sets it to one. This costs a store; a product takes microseconds.

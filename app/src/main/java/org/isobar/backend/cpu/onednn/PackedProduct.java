@@ -28,7 +28,7 @@ public final class PackedProduct {
     }
 
     /**
-     * Creates the product. oneDNN compiles whatever is not in the cache yet.
+     * Creates the product. Compiles whatever is not in the cache yet.
      *
      * @param tiling of the result
      * @param c      the result, (m, n)

@@ -1,2 +1,2 @@
-/** Matrix products by oneDNN: direct functions, compiled primitives and packed operands. */
+/** Matrix products by oneDNN, and the cache of all products, which chooses how they are computed. */
 package org.isobar.backend.cpu.onednn;

@@ -9,6 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import jdk.incubator.vector.VectorMask;
 
+import org.isobar.backend.cpu.avx2.Avx2;
 import org.isobar.backend.cpu.onednn.MatmulCache;
 import org.isobar.backend.cpu.onednn.OneDnn;
 import org.isobar.backend.cpu.onednn.PackedProduct;
@@ -30,7 +31,7 @@ import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /**
- * Matrix products of linear layers, in F32 or BF16. The result is cut into tiles. One oneDNN call computes a tile; the
+ * Matrix products of linear layers, in F32 or BF16. The result is cut into tiles. One call computes a tile; the
  * epilogue runs while the tile is in cache.
  */
 final class CpuProducts implements ProductOps {
@@ -93,7 +94,7 @@ final class CpuProducts implements ProductOps {
 
     /** Whether oneDNN's direct function is the fastest product of unpacked operands. */
     private static boolean usesFunction(Tensor operand) {
-        return operand.dtype() == DType.F32 && !MatmulCache.usesAvx2();
+        return operand.dtype() == DType.F32 && !Avx2.isPreferred();
     }
 
     /**

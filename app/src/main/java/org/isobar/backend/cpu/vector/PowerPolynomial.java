@@ -22,7 +22,7 @@ public final class PowerPolynomial {
     /** Lower bound of the exponents. Its power of two is negligible but still a normal number. */
     public static final float LEAST = -125;
 
-    /** Sums of weights stay below this; sums of 2^40, and products with them, are far from overflow. */
+    /** Fast loops give up at a sum of weights from this on. It, and products with it, are far from overflow. */
     public static final float GREATEST_SUM = 0x1p40f;
 
     public static final float P0 = 1;

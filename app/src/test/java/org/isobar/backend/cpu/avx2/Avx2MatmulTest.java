@@ -1,6 +1,5 @@
 package org.isobar.backend.cpu.avx2;
 
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -17,7 +16,9 @@ import org.isobar.backend.cpu.product.Matmul;
 import org.isobar.backend.cpu.product.Matmul.Finish;
 import org.isobar.backend.cpu.product.Matmul.Form;
 import org.isobar.backend.cpu.product.Matrix;
+import org.isobar.backend.cpu.product.MatrixStack;
 import org.isobar.backend.cpu.product.Packing;
+import org.isobar.backend.cpu.product.StackedMatmul;
 import org.isobar.os.HostMachine;
 import org.isobar.random.Philox;
 import org.isobar.tensor.DType;
@@ -40,7 +41,7 @@ final class Avx2MatmulTest {
     @BeforeAll
     static void onlyOnProcessorsWithTheInstructions() {
         assumeTrue("amd64".equals(System.getProperty("os.arch"))
-            && HostMachine.processorFeatures().containsAll(Set.of("avx2", "fma")));
+            && HostMachine.processorFeatures().containsAll(Set.of("avx2", "fma")) && Avx2.executes());
     }
 
     private static Stream<Arguments> layouts() {
@@ -59,15 +60,49 @@ final class Avx2MatmulTest {
         }
         new Case(form, finish, 14, 50, 256, aTransposed, bTransposed).check();
         new Case(form, finish, 6, 16, 700, aTransposed, bTransposed).check(); // three parts of the sums
-        new Case(form, finish, 1024 - GAP, 3, 20, aTransposed, bTransposed).check(); // stored rows of 4 KiB
+        new Case(form, finish, 512 - GAP, 3, 300, aTransposed, bTransposed).check(); // stored rows of 2 KiB
     }
 
-    /** The factors of a sum are multiplied and added in their order, so its bits do not depend on what is beside it. */
+    /** Terms are added in their order, so the bits of a sum depend neither on the tile nor on the layouts. */
     @Test
-    void sumsDoNotDependOnTheExtents() {
+    void sumsDoNotDependOnTheirTile() {
         float[] whole = new Case(Form.PACKED, Finish.OVERWRITE, 13, 40, 300, false, true).run();
-        float[] part = new Case(Form.PLAIN, Finish.OVERWRITE, 13, 40, 300, true, false).run();
-        assertArrayEquals(whole, part);
+        float[] part = new Case(Form.PLAIN, Finish.OVERWRITE, 5, 7, 300, true, false).run();
+        for (int i = 0; i < 5; i++) {
+            for (int j = 0; j < 7; j++) {
+                assertEquals(whole[i * (40 + GAP) + j], part[i * (7 + GAP) + j], "(" + i + ", " + j + ")");
+            }
+        }
+    }
+
+    @Test
+    void stacksAreMultipliedByTheirFactor() {
+        int count = 3;
+        int m = 7;
+        int n = 9;
+        int k = 270; // two parts of the sums
+        float factor = 0.25f;
+        try (Arena arena = Arena.ofConfined(); PackingScratch scratch = new PackingScratch(2)) {
+            MatrixStack a = new MatrixStack(Matrix.of(floats(arena, count * m * k, i -> Case.number(1, i, 0)), k),
+                m * k);
+            MatrixStack b = new MatrixStack(Matrix.of(floats(arena, count * k * n, i -> Case.number(2, i, 0)), k)
+                .transpose(), k * n);
+            MemorySegment result = floats(arena, count * m * n, i -> GUARD);
+            MatrixStack c = new MatrixStack(Matrix.of(result, n), m * n);
+            StackedMatmul.Key key = new StackedMatmul.Key(new StackedMatmul.Extents(count, m, n, k),
+                StackedMatmul.Layout.of(a), StackedMatmul.Layout.of(b), StackedMatmul.Layout.of(c), factor);
+            try (StackedMatmul products = new Avx2StackedMatmul(key, scratch)) {
+                products.run(1, c, a, b);
+            }
+            for (int i = 0; i < count * m * n; i++) {
+                int matrix = i / (m * n);
+                double sum = 0;
+                for (int l = 0; l < k; l++) {
+                    sum += (double) Case.number(1, i / n * k + l, 0) * Case.number(2, (matrix * n + i % n) * k + l, 0);
+                }
+                assertEquals(factor * sum, result.getAtIndex(ValueLayout.JAVA_FLOAT, i), factor * k * EPSILON * k);
+            }
+        }
     }
 
     private record Case(Form form, Finish finish, int m, int n, int k, boolean aTransposed, boolean bTransposed) {
@@ -90,7 +125,7 @@ final class Avx2MatmulTest {
 
         /** Computes c, with rows that are {@link #GAP} apart. */
         float[] run() {
-            try (Arena arena = Arena.ofConfined()) {
+            try (Arena arena = Arena.ofConfined(); PackingScratch scratch = new PackingScratch(2)) {
                 MemorySegment result = floats(arena, m * (n + GAP), i -> GUARD);
                 MemorySegment bias = floats(arena, n, Case::bias);
                 Matrix a = matrix(arena, m, k, aTransposed, (i, l) -> left(i, l));
@@ -99,7 +134,7 @@ final class Avx2MatmulTest {
                 Packing.Key right = new Packing.Key(DType.F32, DType.F32, m, n, k, b.stride(), bTransposed);
                 try (Packing packing = new Avx2Packing(right);
                     Matmul product = new Avx2Matmul(new Matmul.Key(right, form, m, a.stride(), aTransposed, c.stride(),
-                        finish), 2)) {
+                        finish), scratch)) {
                     MemorySegment packed = floats(arena, (int) packing.bytes() / Float.BYTES, i -> Float.NaN);
                     packing.pack(1, packed.address(), b);
                     product.run(1, c, a, form == Form.PACKED ? packed.address() : b.address(), bias.address());
