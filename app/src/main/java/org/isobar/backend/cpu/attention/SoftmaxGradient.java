@@ -20,9 +20,9 @@ import org.isobar.tensor.DType;
  * @param scores     offset of the scores, unscaled
  * @param dWeights   offset of the gradients of the weights
  * @param weightType type of the weights
- * @param weights    offset of the resulting weights; may equal that of the scores
+ * @param weights    offset of the resulting weights; that of the scores in F32
  * @param dtype      type of the gradients of the scores
- * @param dScores    offset of the resulting gradients of the scores; may equal that of the gradients of the weights
+ * @param dScores    offset of the resulting gradients of the scores; that of the gradients of the weights in F32
  * @param references offset of the value, per query, added to its scaled scores to obtain exponents of two
  * @param deltas     offset of the value, per query, subtracted from the gradients of its weights
  * @param factor     multiplies scores
