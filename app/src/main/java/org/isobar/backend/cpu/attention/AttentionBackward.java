@@ -4,7 +4,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 
-import org.isobar.backend.cpu.avx2.Avx2;
 import org.isobar.backend.cpu.onednn.MatmulCache;
 import org.isobar.backend.cpu.parallel.WorkerPool;
 import org.isobar.backend.cpu.product.Matrix;
@@ -47,7 +46,7 @@ final class AttentionBackward {
     static AttentionScratch space(AttentionShape shape, DType dtype) {
         AttentionBlocks blocks = AttentionBlocks.backward(shape, dtype);
         long byQueries = AttentionOperand.bytes(dtype, blocks.queries(), shape.headDim(), blocks.heads());
-        long byKeys = dtype == DType.F32 && !Avx2.isPreferred() ? 0 // not packed
+        long byKeys = dtype == DType.F32 ? 0 // never packed
             : AttentionOperand.bytes(dtype, blocks.keys(), shape.headDim(), blocks.heads());
         long floats = (long) blocks.heads() * blocks.queries().blocks() * blocks.queries().side() * Float.BYTES;
         return AttentionScratch.of(new long[] {byQueries, byQueries, byQueries, byQueries, byKeys, floats, floats,

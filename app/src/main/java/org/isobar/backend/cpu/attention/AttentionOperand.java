@@ -11,7 +11,8 @@ import org.isobar.tensor.DType;
 /**
  * A right operand of attention's products: queries, keys, or a tensor of such a shape, for all heads, with each block
  * packed separately. Rows of a head are far apart in the tensor, and without packing each product would pack them
- * again. In single precision oneDNN's direct function is faster for some operands, which are not packed.
+ * again. In single precision some operands are not packed: oneDNN's direct function is faster for them, or their
+ * products pack blocks so quickly that keeping them is not worth the memory.
  */
 final class AttentionOperand {
     /** Columns that oneDNN packs side by side: 64 with AVX-512, at most 24 without. */
@@ -78,9 +79,10 @@ final class AttentionOperand {
 
     private Packing packing(MatmulCache matmuls, int block) {
         boolean single = first.dtype() == DType.F32;
-        // With a transposed left operand, the primitive is a fifth slower than the function.
-        if (single && !Avx2.isPreferred()
-            && (terms(block) == SLOW_TERMS || left.cut.blocks() < FEWEST_USES || left.transposed)) {
+        // With a transposed left operand, oneDNN's primitive is a fifth slower than its function. With our own code,
+        // packing such a block takes a twentieth of its product's time.
+        if (single && (left.transposed
+            || !Avx2.isPreferred() && (terms(block) == SLOW_TERMS || left.cut.blocks() < FEWEST_USES))) {
             return null;
         }
         Packing packing = matmuls.packing(first, terms(block), columns(block), left.cut.side(), DType.F32);

@@ -1,5 +1,6 @@
 package org.isobar.backend.cpu.attention;
 
+import org.isobar.backend.cpu.avx2.Avx2;
 import org.isobar.backend.cpu.onednn.MatmulCache;
 import org.isobar.backend.cpu.onednn.OneDnn;
 import org.isobar.backend.cpu.parallel.BlockedRange;
@@ -12,7 +13,10 @@ import org.isobar.device.ops.WriteMode;
 final class AttentionProduct {
     private final BlockedRange left;
     private final AttentionOperand right;
-    /** For each {@link WriteMode}: whole blocks, last right block, last left block, both last. */
+    /**
+     * For each {@link WriteMode}: whole blocks, last right block, last left block, both last. Where one is null, the
+     * product is oneDNN's direct function.
+     */
     private final Matmul[] matmuls = new Matmul[4 * WriteMode.values().length];
 
     /**
@@ -34,6 +38,9 @@ final class AttentionProduct {
                     if (packing != null) {
                         matmuls[index(write, row, column)] =
                             compiler.matmul(packing, left.length(row), a, c, write);
+                    } else if (Avx2.isPreferred()) {
+                        matmuls[index(write, row, column)] = compiler.plain(left.length(row), right.columns(column),
+                            right.terms(column), a, right.plain(0, column), c, Matmul.Finish.of(write));
                     }
                 }
             }
@@ -47,11 +54,13 @@ final class AttentionProduct {
 
     /** Computes {@code c} from a block {@code a} of left operands and a block of right operands of the given head. */
     void run(int worker, Matrix c, Matrix a, int leftBlock, int head, int rightBlock, WriteMode write) {
-        if (right.packing(rightBlock) == null) {
+        Matmul matmul = matmuls[index(write, leftBlock, rightBlock)];
+        if (matmul == null) {
             OneDnn.product(c, left.length(leftBlock), right.columns(rightBlock), right.terms(rightBlock), a,
                 right.plain(head, rightBlock), write);
         } else {
-            matmuls[index(write, leftBlock, rightBlock)].run(worker, c, a, right.at(head, rightBlock));
+            matmul.run(worker, c, a, right.packing(rightBlock) == null
+                ? right.plain(head, rightBlock).address() : right.at(head, rightBlock));
         }
     }
 }
