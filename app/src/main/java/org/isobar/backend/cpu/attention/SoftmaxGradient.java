@@ -50,28 +50,34 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
 
     /** Processes consecutive rows, from element {@code first}; {@code n} queries are whole vectors. */
     void rows(int first, int rows, int n) {
+        if (isNative()) {
+            runNative(first, rows, n);
+            return;
+        }
         int score = index(scores, DType.F32) + first;
         int dWeight = index(dWeights, DType.F32) + first;
         int weight = index(weights, weightType) + first;
         int dScore = index(dScores, dtype) + first;
         int reference = index(references, DType.F32);
         int delta = index(deltas, DType.F32);
-        if (isNative()) {
-            assert weights == scores && dScores == dWeights : this;
-            long bytes = ((long) first + (long) rows * n) * Float.BYTES;
-            assert Math.max(scores, dWeights) + bytes <= memory.byteSize()
-                && Math.max(references, deltas) + (long) n * Float.BYTES <= memory.byteSize() : this;
-            long address = memory.address();
-            Avx2Softmax.gradient(address + scores + (long) first * Float.BYTES,
-                address + dWeights + (long) first * Float.BYTES, address + references, address + deltas, factor, rows,
-                n / WIDTH);
-        } else if (dtype == DType.F32) {
+        if (dtype == DType.F32) {
             toFloats(memory, score, dWeight, weight, dScore, reference, delta, rows, n, factor);
         } else if (weightType == DType.F32) {
             toBoth(memory, score, dWeight, weight, dScore, reference, delta, rows, n, factor);
         } else {
             toHalves(memory, score, dWeight, weight, dScore, reference, delta, rows, n, factor);
         }
+    }
+
+    private void runNative(int first, int rows, int n) {
+        assert weights == scores && dScores == dWeights : this;
+        long start = (long) first * Float.BYTES;
+        long end = start + (long) rows * n * Float.BYTES;
+        assert Math.max(scores, dWeights) + end <= memory.byteSize()
+            && Math.max(references, deltas) + (long) n * Float.BYTES <= memory.byteSize() : this;
+        long address = memory.address();
+        Avx2Softmax.gradient(address + scores + start, address + dWeights + start, address + references,
+            address + deltas, factor, rows, n / WIDTH);
     }
 
     private static int index(long offset, DType dtype) {

@@ -5,6 +5,7 @@ import java.util.Map;
 
 import org.isobar.backend.cpu.product.Matmul;
 import org.isobar.backend.cpu.product.Matrix;
+import org.isobar.backend.cpu.product.Packing;
 
 /**
  * A matrix product in single precision, computed panel by panel of the right operand. Sums of more than {@link #TERMS}
@@ -23,18 +24,25 @@ public final class Avx2Matmul implements Matmul {
 
     private final Key key;
     private final float factor;
-    private final long parts;
     /** Terms of all parts but the last. */
     private final long terms;
-    /** All code; parts of one size share theirs. */
-    private final Map<PanelProduct, MachineCode> compiled = new HashMap<>();
-    private final Map<Long, PanelCopies> copies = new HashMap<>();
-    /** Copies of parts of the left operand, by their terms. */
+    private final Part[] parts;
+    // Parts of one size share their code.
+    private final Map<PanelProduct, MachineCode> products = new HashMap<>();
+    private final Map<Long, PanelCopies> rightCopies = new HashMap<>();
     private final Map<Long, MachineCode> leftCopies = new HashMap<>();
-    /** For each part, the products with its first panel and its last one. */
-    private final MachineCode[][] products;
     /** For operands that are not packed yet: a panel, then a part of the left operand. */
     private final PackingScratch scratch;
+
+    /**
+     * The code for a part of the sums.
+     *
+     * @param whole the product with each panel but the last
+     * @param last  the product with the last panel
+     * @param right copies the right operand to panels; null if it is packed
+     * @param left  copies the left operand; null if it is used as it is
+     */
+    private record Part(MachineCode whole, MachineCode last, PanelCopies right, MachineCode left) { }
 
     /** Generates the code. */
     public Avx2Matmul(Key key, PackingScratch scratch) {
@@ -47,19 +55,14 @@ public final class Avx2Matmul implements Matmul {
         this.factor = factor;
         this.scratch = scratch;
         long k = key.right().k();
-        parts = Math.ceilDiv(k, TERMS);
-        terms = Math.ceilDiv(Math.ceilDiv(k, parts), UNIT) * UNIT;
-        products = new MachineCode[Math.toIntExact(parts)][2];
+        parts = new Part[Math.toIntExact(Math.ceilDiv(k, TERMS))];
+        terms = Math.ceilDiv(Math.ceilDiv(k, parts.length), UNIT) * UNIT;
         try {
-            for (int part = 0; part < parts; part++) {
-                products[part][0] = compiled.computeIfAbsent(product(part, 0), PanelProduct::compile);
-                products[part][1] = compiled.computeIfAbsent(product(part, panels() - 1), PanelProduct::compile);
-                if (key.form() == Form.PLAIN) {
-                    copies.computeIfAbsent(terms(part), rows -> new PanelCopies(key.right(), rows));
-                }
-                if (copiesLeft()) {
-                    leftCopies.computeIfAbsent(terms(part), this::leftCopy);
-                }
+            for (int part = 0; part < parts.length; part++) {
+                parts[part] = new Part(products.computeIfAbsent(product(part, 0), PanelProduct::compile),
+                    products.computeIfAbsent(product(part, panels() - 1), PanelProduct::compile),
+                    key.form() == Form.PLAIN ? rightCopies.computeIfAbsent(terms(part), this::rightCopies) : null,
+                    copiesLeft() ? leftCopies.computeIfAbsent(terms(part), this::leftCopy) : null);
             }
             if (key.form() == Form.PLAIN) {
                 scratch.reserve(panelBytes() + (copiesLeft() ? terms * copiedStride() * Float.BYTES : 0));
@@ -91,6 +94,10 @@ public final class Avx2Matmul implements Matmul {
         return Math.toIntExact((Math.ceilDiv(key.m(), LINE) | 1) * LINE);
     }
 
+    private PanelCopies rightCopies(long terms) {
+        return new PanelCopies(key.right(), terms);
+    }
+
     private MachineCode leftCopy(long terms) {
         return new PanelCopy(copiedStride(), Math.toIntExact(key.m()), Math.toIntExact(terms),
             key.aStride() * Float.BYTES, false).compile();
@@ -100,7 +107,7 @@ public final class Avx2Matmul implements Matmul {
         long stride = (copiesLeft() ? copiedStride() : key.aStride()) * Float.BYTES;
         return new PanelProduct(Math.toIntExact(key.m()), PanelCopies.columns(key.right().n(), panel),
             (int) terms(part), key.aTransposed() ? Float.BYTES : stride, key.aTransposed() ? stride : Float.BYTES,
-            key.cStride() * Float.BYTES, factor, part == parts - 1 && key.finish() == Finish.ADD_BIAS,
+            key.cStride() * Float.BYTES, factor, part == parts.length - 1 && key.finish() == Finish.ADD_BIAS,
             part > 0 || key.finish() == Finish.ADD);
     }
 
@@ -108,35 +115,38 @@ public final class Avx2Matmul implements Matmul {
     public void run(int worker, Matrix c, Matrix a, long right, long bias) {
         assert key.fits(c, a) : c + ", " + a + ", " + key;
         assert bias != NO_BIAS || key.finish() != Finish.ADD_BIAS : key;
-        for (int part = 0; part < parts; part++) {
-            long left = a.at(0, part * terms).address();
-            if (copiesLeft()) {
-                long copy = scratch.address(worker) + panelBytes();
-                leftCopies.get(terms(part)).run(left, copy, 0, 0);
-                left = copy;
-            }
-            for (long panel = 0; panel < panels(); panel++) {
-                products[part][panel == panels() - 1 ? 1 : 0].run(left, panel(worker, right, part, panel),
-                    c.at(0, panel * PanelProduct.COLUMNS).address(), bias + panel * PanelProduct.ROW);
-            }
+        for (int part = 0; part < parts.length; part++) {
+            run(parts[part], part * terms, worker, c, a, right, bias);
         }
     }
 
-    /** Returns the address of a part of a panel. */
-    private long panel(int worker, long right, long part, long panel) {
-        if (key.form() == Form.PACKED) {
-            return right + (panel * key.right().k() + part * terms) * PanelProduct.ROW;
+    /** Computes the part of the sums that begins with term {@code first}. */
+    private void run(Part part, long first, int worker, Matrix c, Matrix a, long right, long bias) {
+        long left = a.at(0, first).address();
+        if (part.left != null) {
+            long copy = scratch.address(worker) + panelBytes();
+            part.left.run(left, copy, 0, 0);
+            left = copy;
         }
-        long own = scratch.address(worker);
-        Matrix b = new Matrix(key.right().dtype(), right, key.right().stride(), key.right().transposed());
-        copies.get(terms(part)).run(own, b.at(part * terms, 0), panel);
-        return own;
+        Packing.Key operand = key.right();
+        Matrix rows = new Matrix(operand.dtype(), right, operand.stride(), operand.transposed()).at(first, 0);
+        for (long panel = 0; panel < panels(); panel++) {
+            long packed;
+            if (part.right == null) {
+                packed = right + (panel * operand.k() + first) * PanelProduct.ROW;
+            } else {
+                packed = scratch.address(worker);
+                part.right.run(packed, rows, panel);
+            }
+            (panel == panels() - 1 ? part.last : part.whole).run(left, packed,
+                c.at(0, panel * PanelProduct.COLUMNS).address(), bias + panel * PanelProduct.ROW);
+        }
     }
 
     @Override
     public void close() {
-        compiled.values().forEach(MachineCode::close);
-        copies.values().forEach(PanelCopies::close);
+        products.values().forEach(MachineCode::close);
+        rightCopies.values().forEach(PanelCopies::close);
         leftCopies.values().forEach(MachineCode::close);
     }
 }
