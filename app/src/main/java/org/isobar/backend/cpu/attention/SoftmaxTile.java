@@ -8,6 +8,8 @@ import java.lang.foreign.ValueLayout;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
 
+import org.isobar.backend.cpu.avx2.Avx2;
+import org.isobar.backend.cpu.avx2.Avx2Softmax;
 import org.isobar.backend.cpu.vector.Bfloat16;
 import org.isobar.backend.cpu.vector.Lanes;
 
@@ -21,6 +23,15 @@ final class SoftmaxTile {
 
     /** Writes the maximum of each row, ignoring NaN. */
     static void toMaxima(MemorySegment memory, int scores, int maxima, int rows, int columns) {
+        if (Avx2.isPreferred()) {
+            Avx2Softmax.maxima(address(memory, scores, rows * columns), address(memory, maxima, rows), rows,
+                columns / WIDTH);
+        } else {
+            toMaximaInJava(memory, scores, maxima, rows, columns);
+        }
+    }
+
+    static void toMaximaInJava(MemorySegment memory, int scores, int maxima, int rows, int columns) {
         for (int row = 0; row < rows; row++) {
             int first = scores + row * columns;
             FloatVector top = FloatVector.broadcast(Lanes.F32, Float.NEGATIVE_INFINITY);
@@ -34,6 +45,22 @@ final class SoftmaxTile {
 
     /** Replaces scores by weights in F32, and writes one vector of partial sums per row. */
     static void toFloats(MemorySegment memory, int scores, int maxima, int sums, int rows, int columns, float factor) {
+        if (Avx2.isPreferred()) {
+            Avx2Softmax.weights(address(memory, scores, rows * columns), address(memory, maxima, rows),
+                address(memory, sums, rows * WIDTH), rows, columns / WIDTH, factor);
+        } else {
+            toFloatsInJava(memory, scores, maxima, sums, rows, columns, factor);
+        }
+    }
+
+    /** Returns the address of the float at {@code index}, which {@code count} floats begin at. */
+    private static long address(MemorySegment memory, int index, int count) {
+        assert (long) (index + count) * Float.BYTES <= memory.byteSize() : index + " + " + count;
+        return memory.address() + (long) index * Float.BYTES;
+    }
+
+    static void toFloatsInJava(MemorySegment memory, int scores, int maxima, int sums, int rows, int columns,
+        float factor) {
         FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
         for (int row = 0; row < rows; row++) {
             int first = scores + row * columns;

@@ -1,23 +1,18 @@
 package org.isobar.backend.cpu.avx2;
 
-import java.io.ByteArrayOutputStream;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.util.ArrayList;
-import java.util.List;
-
 /**
  * Encodes the few instructions of which the kernels consist, for x86-64 in 64-bit mode (Intel, "Software Developer's
  * Manual", volume 2; vector instructions of 256 bits, in the form with a VEX prefix). Vector registers, of eight floats
- * or integers of 32 bits, are numbered 0 to 15. Memory operands are a base register plus a displacement in bytes, or a
- * {@link Constant}.
+ * or integers of 32 bits, or of four doubles, are numbered 0 to 15. Memory operands are a base register plus a
+ * displacement in bytes, or a {@link Constant}.
  */
-final class Assembler {
+final class Assembler extends InstructionEncoder {
     // General registers that a function of the System V ABI may change; the arguments are in these, from the first on:
-    // RDI, RSI, RDX, RCX, R8 and R9.
+    // RDI, RSI, RDX, RCX, R8 and R9. Further arguments are on the stack, of which RSP has the address.
     static final int RAX = 0;
     static final int RCX = 1;
     static final int RDX = 2;
+    static final int RSP = 4;
     static final int RSI = 6;
     static final int RDI = 7;
     static final int R8 = 8;
@@ -25,132 +20,24 @@ final class Assembler {
     static final int R10 = 10;
     static final int R11 = 11;
 
-    /** Lanes of a vector. */
-    static final int LANES = 8;
-    /** Bytes of a vector. */
-    static final int VECTOR = LANES * Float.BYTES;
-
-    private static final int MAP_0F = 1;
-    private static final int MAP_0F38 = 2;
-    private static final int MAP_0F3A = 3;
-    private static final int NO_PREFIX = 0;
-    private static final int PREFIX_66 = 1;
-    /** Instructions with one source leave this field of the VEX prefix at register 0. */
-    private static final int UNUSED = 0;
-    private static final int LOW_BITS = 7;
-    private static final int RIP_RELATIVE = 5;
-    private static final int INDIRECT = 0;
-    private static final int WITH_DISPLACEMENT = 2;
-    private static final int DIRECT = 3;
-
-    private final ByteArrayOutputStream code = new ByteArrayOutputStream();
-    private final List<int[]> constants = new ArrayList<>();
-    private final List<Reference> references = new ArrayList<>();
-
-    /** A vector behind the code. */
-    record Constant(int index) { }
-
-    /** A displacement in the code, to be set to the distance of a constant. */
-    private record Reference(int position, Constant constant) { }
-
-    /** Instructions with a result and two operands. */
-    enum Operation {
-        ADD(MAP_0F, NO_PREFIX, 0x58),
-        SUBTRACT(MAP_0F, NO_PREFIX, 0x5C),
-        MULTIPLY(MAP_0F, NO_PREFIX, 0x59),
-        /** {@code to += x * y}, rounded once. */
-        ADD_PRODUCT(MAP_0F38, PREFIX_66, 0xB8),
-        /** {@code to = to * x + y}, rounded once. */
-        MULTIPLY_ADD(MAP_0F38, PREFIX_66, 0xA8),
-        /** y where one of x and y is NaN. */
-        MINIMUM(MAP_0F, NO_PREFIX, 0x5D),
-        /** y where one of x and y is NaN. */
-        MAXIMUM(MAP_0F, NO_PREFIX, 0x5F),
-        AND(MAP_0F, NO_PREFIX, 0x54),
-        OR(MAP_0F, NO_PREFIX, 0x56),
-        XOR(MAP_0F, NO_PREFIX, 0x57),
-        /** All bits of the lanes whose integers are equal. */
-        EQUAL_INTEGERS(MAP_0F, PREFIX_66, 0x76),
-        /** Interleaves the lower two lanes of each half of x and y. */
-        UNPACK_LOW(MAP_0F, NO_PREFIX, 0x14),
-        /** Interleaves the upper two lanes of each half of x and y. */
-        UNPACK_HIGH(MAP_0F, NO_PREFIX, 0x15);
-
-        private final int map;
-        private final int prefix;
-        private final int opcode;
-
-        Operation(int map, int prefix, int opcode) {
-            this.map = map;
-            this.prefix = prefix;
-            this.opcode = opcode;
-        }
-    }
-
-    /** Position of the next instruction, in bytes. */
-    int position() {
-        return code.size();
-    }
-
-    /** Returns the code, followed by its constants. */
-    byte[] bytes() {
-        int start = Math.ceilDiv(position(), VECTOR) * VECTOR;
-        ByteBuffer bytes = ByteBuffer.allocate(start + constants.size() * VECTOR).order(ByteOrder.LITTLE_ENDIAN);
-        bytes.put(code.toByteArray());
-        for (Reference reference : references) {
-            int next = reference.position + Integer.BYTES;
-            bytes.putInt(reference.position, start + reference.constant.index * VECTOR - next);
-        }
-        for (int i = 0; i < constants.size(); i++) {
-            bytes.position(start + i * VECTOR);
-            for (int lane : constants.get(i)) {
-                bytes.putInt(lane);
-            }
-        }
-        return bytes.array();
-    }
-
-    /** Adds a constant with the given bits in each lane. */
-    Constant constant(int... lanes) {
-        assert lanes.length == LANES : lanes.length + " lanes";
-        constants.add(lanes);
-        return new Constant(constants.size() - 1);
-    }
-
-    /** Adds a constant that has the same bits in all lanes. */
-    Constant repeated(int bits) {
-        return constant(bits, bits, bits, bits, bits, bits, bits, bits);
-    }
-
-    /** Adds a constant that has the same number in all lanes. */
-    Constant repeated(float number) {
-        return repeated(Float.floatToRawIntBits(number));
-    }
-
-    /** Adds a mask of the first {@code count} lanes, for masked loads and stores. */
-    Constant first(int count) {
-        int[] lanes = new int[LANES];
-        for (int lane = 0; lane < count; lane++) {
-            lanes[lane] = -1;
-        }
-        return constant(lanes);
-    }
+    /** Address of the seventh argument, less RSP. Further ones follow. */
+    static final int SEVENTH = Long.BYTES;
 
     /** {@code to = x operation y}. */
     void apply(Operation operation, int to, int x, int y) {
-        vex(operation.map, operation.prefix, operation.opcode, to, x, y);
+        vex(operation, to, x, y);
         modRm(DIRECT, to, y);
     }
 
     /** {@code to = x operation y}. */
     void apply(Operation operation, int to, int x, Constant y) {
-        vex(operation.map, operation.prefix, operation.opcode, to, x, 0);
+        vex(operation, to, x, 0);
         memory(to, y);
     }
 
     /** {@code to = x operation y}, where y is in memory, not necessarily aligned. */
     void apply(Operation operation, int to, int x, int base, long displacement) {
-        vex(operation.map, operation.prefix, operation.opcode, to, x, base);
+        vex(operation, to, x, base);
         memory(to, base, displacement);
     }
 
@@ -218,6 +105,59 @@ final class Assembler {
         int8(bits);
     }
 
+    /** The square root of each lane. */
+    void squareRoot(int to, int from) {
+        vex(MAP_0F, NO_PREFIX, 0x51, to, UNUSED, from);
+        modRm(DIRECT, to, from);
+    }
+
+    /** Loads half a vector of floats as doubles. */
+    void loadDoubles(int to, int base, long displacement) {
+        vex(MAP_0F, NO_PREFIX, 0x5A, to, UNUSED, base);
+        memory(to, base, displacement);
+    }
+
+    /** Stores the first lane, a double. */
+    void storeDouble(int base, long displacement, int from) {
+        vex(MAP_0F, PREFIX_F2, 0x11, from, UNUSED, base);
+        memory(from, base, displacement);
+    }
+
+    /** Stores the first lane, a float. */
+    void storeFloat(int base, long displacement, int from) {
+        vex(MAP_0F, PREFIX_F3, 0x11, from, UNUSED, base);
+        memory(from, base, displacement);
+    }
+
+    /** Exchanges the doubles of each half. */
+    void swapDoubles(int to, int from) {
+        vex(MAP_0F, PREFIX_66, 0xC6, to, from, from);
+        modRm(DIRECT, to, from);
+        int8(0b0101);
+    }
+
+    /** The lanes of y whose sign bit is set in {@code mask}, and those of x elsewhere. */
+    void select(int to, int x, int y, int mask) {
+        vex(MAP_0F3A, PREFIX_66, 0x4A, to, x, y);
+        modRm(DIRECT, to, y);
+        int8(mask << 4);
+    }
+
+    /**
+     * Sets all lanes to the sum or other reduction of the lanes, in the order of {@link
+     * org.isobar.backend.cpu.vector.Lanes#sum}.
+     *
+     * @param spare a register that may change
+     */
+    void reduce(Operation operation, int vector, int spare) {
+        permuteHalves(spare, vector, vector, 0x01);
+        apply(operation, vector, vector, spare);
+        shuffle(spare, vector, vector, 0x4E);
+        apply(operation, vector, vector, spare);
+        shuffle(spare, vector, vector, 0xB1);
+        apply(operation, vector, vector, spare);
+    }
+
     /** Sets all bits of the lanes where x is less than y; NaN is not. */
     void less(int to, int x, int y) {
         vex(MAP_0F, NO_PREFIX, 0xC2, to, x, y);
@@ -263,9 +203,39 @@ final class Assembler {
 
     /** {@code to = from}, 64 bits. */
     void copy(int to, int from) {
-        int8(0x48 | (from > LOW_BITS ? 4 : 0) | (to > LOW_BITS ? 1 : 0));
+        word(0x89, to, from);
+    }
+
+    /** {@code to = memory}, 64 bits. */
+    void loadWord(int to, int base, long displacement) {
+        int8(0x48 | (to > LOW_BITS ? 4 : 0) | (base > LOW_BITS ? 1 : 0));
+        int8(0x8B);
+        memory(to, base, displacement);
+    }
+
+    /** {@code memory = from}, 64 bits. */
+    void storeWord(int base, long displacement, int from) {
+        int8(0x48 | (from > LOW_BITS ? 4 : 0) | (base > LOW_BITS ? 1 : 0));
         int8(0x89);
-        modRm(DIRECT, from, to);
+        memory(from, base, displacement);
+    }
+
+    /** {@code to += from}, 64 bits. */
+    void addWord(int to, int from) {
+        word(0x01, to, from);
+    }
+
+    /** {@code to -= from}, 64 bits. */
+    void subtractWord(int to, int from) {
+        word(0x29, to, from);
+    }
+
+    /** Multiplies a register by the bytes of a vector. */
+    void timesVector(int register) {
+        int8(0x48 | (register > LOW_BITS ? 1 : 0));
+        int8(0xC1);
+        modRm(DIRECT, 4, register);
+        int8(Integer.numberOfTrailingZeros(VECTOR));
     }
 
     /** {@code register += value}, 64 bits. */
@@ -274,6 +244,16 @@ final class Assembler {
         int8(0x81);
         modRm(DIRECT, 0, register);
         int32(Math.toIntExact(value));
+    }
+
+    /** Repeats code for so many vectors, more than none; each address increases by a vector after each. */
+    void forEachVector(int vectors, Runnable code, int... addresses) {
+        int loop = position();
+        code.run();
+        for (int address : addresses) {
+            increase(address, VECTOR);
+        }
+        repeat(vectors, loop);
     }
 
     /** Subtracts one from the lower 32 bits of a register, and jumps back to {@code target} unless they are zero. */
@@ -300,40 +280,5 @@ final class Assembler {
     void ret() {
         zeroUpper();
         int8(0xC3);
-    }
-
-    private void int32(int value) {
-        for (int shift = 0; shift < Integer.SIZE; shift += Byte.SIZE) {
-            int8(value >>> shift);
-        }
-    }
-
-    private void int8(int value) {
-        code.write(value);
-    }
-
-    /** The VEX prefix of three bytes, which stores the upper bits of register numbers inverted, and the opcode. */
-    private void vex(int map, int prefix, int opcode, int register, int source, int base) {
-        int8(0xC4);
-        int8((register > LOW_BITS ? 0 : 0x80) | 0x40 | (base > LOW_BITS ? 0 : 0x20) | map);
-        int8((~source & 0xF) << 3 | 4 | prefix);
-        int8(opcode);
-    }
-
-    private void memory(int register, int base, long displacement) {
-        assert (base & LOW_BITS) != 4 : "register " + base + " needs another encoding";
-        modRm(WITH_DISPLACEMENT, register, base);
-        int32(Math.toIntExact(displacement));
-    }
-
-    /** The last part of an instruction: the distance of a constant counts from the instruction's end. */
-    private void memory(int register, Constant constant) {
-        modRm(INDIRECT, register, RIP_RELATIVE);
-        references.add(new Reference(position(), constant));
-        int32(0);
-    }
-
-    private void modRm(int mode, int register, int operand) {
-        int8(mode << 6 | (register & LOW_BITS) << 3 | operand & LOW_BITS);
     }
 }

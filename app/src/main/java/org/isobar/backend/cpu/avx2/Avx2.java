@@ -1,5 +1,6 @@
 package org.isobar.backend.cpu.avx2;
 
+import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
 import org.isobar.backend.cpu.vector.Lanes;
@@ -20,6 +21,18 @@ public final class Avx2 {
      */
     public static boolean isPreferred() {
         return PREFERRED;
+    }
+
+    /**
+     * Returns the number of whole vectors in {@code floats}.
+     *
+     * @param others memory that code accesses in the same range
+     */
+    static int vectors(MemorySegment floats, MemorySegment... others) {
+        for (MemorySegment other : others) {
+            assert other.byteSize() >= floats.byteSize() : other + " is shorter than " + floats;
+        }
+        return Math.toIntExact(floats.byteSize() / Assembler.VECTOR);
     }
 
     static boolean suits(String architecture, Set<String> features) {

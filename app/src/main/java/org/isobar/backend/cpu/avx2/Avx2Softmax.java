@@ -1,16 +1,19 @@
 package org.isobar.backend.cpu.avx2;
 
-import org.isobar.backend.cpu.avx2.Assembler.Constant;
-import org.isobar.backend.cpu.avx2.Assembler.Operation;
+import org.isobar.backend.cpu.avx2.InstructionEncoder.Constant;
+import org.isobar.backend.cpu.avx2.InstructionEncoder.Operation;
 import org.isobar.backend.cpu.vector.PowerPolynomial;
 
 /**
  * Machine code of the loops of a softmax in single precision, and of its gradient, over tiles of attention. The results
- * have the bits of the loops in Java that they replace ({@code SoftmaxWeights.toFloats} and {@code
- * SoftmaxGradient.toFloats}): the same operations in the same order. There, C2 checks in each step whether the memory
- * of each operand is still allocated, and its bounds, because a store could have changed them.
+ * have the bits of the loops in Java that they replace ({@code SoftmaxWeights.toFloats}, {@code
+ * SoftmaxGradient.toFloats} and those of {@code SoftmaxTile}): the same operations in the same order. There, C2 checks
+ * in each step whether the memory of each operand is still allocated, and its bounds, because a store could have
+ * changed them.
  */
 public final class Avx2Softmax {
+    private static final MachineCode MAXIMA = maxima();
+    private static final MachineCode ROWS_OF_WEIGHTS = rowsOfWeights();
     private static final MachineCode WEIGHTS = weights();
     private static final MachineCode GRADIENT = gradient();
     private static final int ALL_LANES = (1 << Assembler.LANES) - 1;
@@ -53,6 +56,35 @@ public final class Avx2Softmax {
     private Avx2Softmax() { }
 
     /**
+     * Computes the maximum of each row of scores, ignoring NaN.
+     *
+     * @param scores  address of the scores, in consecutive rows
+     * @param maxima  address of the maxima
+     * @param vectors length of a row, in vectors of {@link Assembler#LANES}
+     */
+    public static void maxima(long scores, long maxima, int rows, int vectors) {
+        assert vectors > 0 : vectors;
+        if (rows > 0) {
+            MAXIMA.run(scores, maxima, rows, vectors);
+        }
+    }
+
+    /**
+     * Replaces scores by weights 2^(factor (score - maximum)) in consecutive rows, and writes one vector of partial
+     * sums for each row.
+     *
+     * @param maxima  address of the maxima
+     * @param sums    address of the sums
+     * @param vectors length of a row, in vectors of {@link Assembler#LANES}
+     */
+    public static void weights(long scores, long maxima, long sums, int rows, int vectors, float factor) {
+        assert vectors > 0 : vectors;
+        if (rows > 0) {
+            ROWS_OF_WEIGHTS.run(scores, maxima, sums, rows, vectors, Float.floatToRawIntBits(factor));
+        }
+    }
+
+    /**
      * Computes the weights 2^(factor (score - m)) of the scores of a row and adds them to {@code sums}.
      *
      * @param scores  address of the scores
@@ -81,6 +113,60 @@ public final class Avx2Softmax {
             GRADIENT.run(scores, dWeights, references, deltas, Float.floatToRawIntBits(factor),
                 (long) rows << Integer.SIZE | vectors);
         }
+    }
+
+    private static MachineCode maxima() {
+        int maxima = Assembler.RSI;
+        int rows = Assembler.RDX;
+        int width = Assembler.RCX;
+        int vectors = Assembler.RAX;
+        Assembler to = new Assembler();
+        to.load(LEAST, to.repeated(Float.NEGATIVE_INFINITY));
+        int row = to.position();
+        to.copyVector(M, LEAST);
+        to.copy(vectors, width);
+        to.forEachVector(vectors, () -> {
+            to.load(X, SCORES, 0);
+            to.apply(Operation.MAXIMUM, M, X, M); // M if X is NaN
+        }, SCORES);
+        to.reduce(Operation.MAXIMUM, M, X);
+        to.storeFloat(maxima, 0, M);
+        to.increase(maxima, Float.BYTES);
+        to.repeat(rows, row);
+        to.ret();
+        return new MachineCode(to.bytes());
+    }
+
+    private static MachineCode rowsOfWeights() {
+        int maxima = Assembler.RSI;
+        int sums = Assembler.RDX;
+        int rows = Assembler.RCX;
+        int width = Assembler.R8;
+        int vectors = Assembler.RAX;
+        Assembler to = new Assembler();
+        to.broadcastBits(FACTOR, FACTOR_BITS);
+        to.load(LEAST, to.repeated(PowerPolynomial.LEAST));
+        Power power = new Power(to);
+        int row = to.position();
+        to.broadcast(M, maxima, 0);
+        to.zero(SUM);
+        to.copy(vectors, width);
+        to.forEachVector(vectors, () -> {
+            to.load(X, SCORES, 0);
+            to.apply(Operation.SUBTRACT, X, X, M);
+            to.apply(Operation.MULTIPLY, X, X, FACTOR);
+            to.apply(Operation.MAXIMUM, X, LEAST, X); // NaN remains NaN
+            to.apply(Operation.ADD, SHIFTED, X, ROUND);
+            power.compute();
+            to.store(SCORES, 0, P);
+            to.apply(Operation.ADD, SUM, SUM, P);
+        }, SCORES);
+        to.store(sums, 0, SUM);
+        to.increase(maxima, Float.BYTES);
+        to.increase(sums, Assembler.VECTOR);
+        to.repeat(rows, row);
+        to.ret();
+        return new MachineCode(to.bytes());
     }
 
     private static MachineCode weights() {

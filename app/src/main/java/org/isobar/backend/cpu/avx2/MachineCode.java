@@ -15,7 +15,10 @@ final class MachineCode implements AutoCloseable {
     private static final FunctionDescriptor FUNCTION = FunctionDescriptor.of(ValueLayout.JAVA_INT,
         ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG,
         ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG);
-    private static final MethodHandle CALL = call();
+    private static final MethodHandle CALL = call(FUNCTION);
+    /** For functions whose last four arguments are on the stack. */
+    private static final MethodHandle LONG_CALL = call(FUNCTION.appendArgumentLayouts(ValueLayout.JAVA_LONG,
+        ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
     private static final MethodHandle MMAP = function("mmap", FunctionDescriptor.of(ValueLayout.JAVA_LONG,
         ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT,
         ValueLayout.JAVA_LONG));
@@ -35,7 +38,7 @@ final class MachineCode implements AutoCloseable {
     private final MemorySegment code;
 
     /**
-     * Makes a function of the System V ABI with up to six arguments in general registers.
+     * Makes a function of the System V ABI with up to ten arguments of 64 bits.
      *
      * @throws IllegalStateException if the system refuses executable memory
      */
@@ -75,6 +78,17 @@ final class MachineCode implements AutoCloseable {
         }
     }
 
+    /** Calls a function of more arguments. */
+    void run(long first, long second, long third, long fourth, long fifth, long sixth, long seventh, long eighth,
+        long ninth, long tenth) {
+        try {
+            int unused = (int) LONG_CALL.invokeExact(code, first, second, third, fourth, fifth, sixth, seventh, eighth,
+                ninth, tenth);
+        } catch (Throwable thrown) {
+            throw new AssertionError(thrown);
+        }
+    }
+
     @Override
     public void close() {
         try {
@@ -86,8 +100,8 @@ final class MachineCode implements AutoCloseable {
     }
 
     @SuppressWarnings("restricted") // native code can crash the process; it is trusted here
-    private static MethodHandle call() {
-        return LINKER.downcallHandle(FUNCTION);
+    private static MethodHandle call(FunctionDescriptor function) {
+        return LINKER.downcallHandle(function);
     }
 
     @SuppressWarnings("restricted")

@@ -1,7 +1,7 @@
 package org.isobar.backend.cpu.avx2;
 
-import org.isobar.backend.cpu.avx2.Assembler.Constant;
-import org.isobar.backend.cpu.avx2.Assembler.Operation;
+import org.isobar.backend.cpu.avx2.InstructionEncoder.Constant;
+import org.isobar.backend.cpu.avx2.InstructionEncoder.Operation;
 
 /**
  * Machine code that copies columns of a matrix to a panel, whose rows are next to each other.

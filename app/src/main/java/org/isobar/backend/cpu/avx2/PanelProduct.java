@@ -1,6 +1,6 @@
 package org.isobar.backend.cpu.avx2;
 
-import org.isobar.backend.cpu.avx2.Assembler.Operation;
+import org.isobar.backend.cpu.avx2.InstructionEncoder.Operation;
 
 /**
  * Machine code of the product of a matrix and a panel, {@code c = factor a b} or {@code c += factor a b}, each with or

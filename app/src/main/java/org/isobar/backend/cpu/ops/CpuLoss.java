@@ -12,6 +12,9 @@ import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
+import org.isobar.backend.cpu.avx2.Avx2;
+import org.isobar.backend.cpu.avx2.Avx2Arrays;
+import org.isobar.backend.cpu.avx2.Avx2Loss;
 import org.isobar.backend.cpu.parallel.ChunkedRange;
 import org.isobar.backend.cpu.parallel.CpuWorkspace;
 import org.isobar.backend.cpu.parallel.WorkerPool;
@@ -56,8 +59,8 @@ final class CpuLoss implements LossOps {
             long base = b * sample;
             MemorySegment targetPart = slice(targets, base + from, base + to);
             long at = 2 * (b * chunks + from / ChunkedRange.ELEMENTS);
-            sums.setAtIndex(DOUBLE, at, squaredDistance(slice(predictions, base + from, base + to), targetPart));
-            sums.setAtIndex(DOUBLE, at + 1, squaredNorm(targetPart));
+            squaredDistance(slice(predictions, base + from, base + to), targetPart, sums, at);
+            squaredNorm(targetPart, sums, at + 1);
         });
         MemorySegment norm = HostStorage.of(norms);
         for (int b = 0; b < batch; b++) {
@@ -113,8 +116,8 @@ final class CpuLoss implements LossOps {
             double sum = 0;
             for (int j = 0; j < height; j++) {
                 long row = task * field + (long) j * width;
-                sum += weights[j]
-                    * squaredDistance(slice(predictions, row, row + width), slice(targets, row, row + width));
+                squaredDistance(slice(predictions, row, row + width), slice(targets, row, row + width), errors, task);
+                sum += weights[j] * errors.getAtIndex(DOUBLE, task);
             }
             errors.setAtIndex(DOUBLE, task, Math.sqrt(sum / field));
         });
@@ -128,16 +131,24 @@ final class CpuLoss implements LossOps {
         }
     }
 
-    /** Returns the sum of (x - y)^2. */
-    private static double squaredDistance(MemorySegment x, MemorySegment y) {
+    /** Stores the sum of (x - y)^2 as number {@code at} of {@code results}. */
+    private static void squaredDistance(MemorySegment x, MemorySegment y, MemorySegment results, long at) {
+        results.setAtIndex(DOUBLE, at, 0);
+        int summed = Avx2.isPreferred()
+            ? Avx2Loss.squaredDistance(x, y, results.address() + at * Double.BYTES) : 0;
+        results.setAtIndex(DOUBLE, at, squaredDistance(x, y, summed, results.getAtIndex(DOUBLE, at)));
+    }
+
+    /** Returns {@code start} plus the sum of (x - y)^2 from element {@code first} on. */
+    static double squaredDistance(MemorySegment x, MemorySegment y, int first, double start) {
         DoubleVector sums = DoubleVector.zero(Lanes.F64);
         int n = Lanes.count(x);
-        int i = 0;
+        int i = first;
         for (; i <= n - WIDE; i += WIDE) {
             DoubleVector difference = widen(x, i).sub(widen(y, i));
             sums = difference.fma(difference, sums);
         }
-        double sum = Lanes.sum(sums);
+        double sum = start + Lanes.sum(sums);
         for (; i < n; i++) {
             double difference = Lanes.scalar(x, i) - Lanes.scalar(y, i);
             sum += difference * difference;
@@ -145,16 +156,23 @@ final class CpuLoss implements LossOps {
         return sum;
     }
 
-    /** Returns the sum of x^2. */
-    private static double squaredNorm(MemorySegment x) {
+    /** Stores the sum of x^2 as number {@code at} of {@code results}. */
+    private static void squaredNorm(MemorySegment x, MemorySegment results, long at) {
+        results.setAtIndex(DOUBLE, at, 0);
+        int summed = Avx2.isPreferred() ? Avx2Loss.squaredNorm(x, results.address() + at * Double.BYTES) : 0;
+        results.setAtIndex(DOUBLE, at, squaredNorm(x, summed, results.getAtIndex(DOUBLE, at)));
+    }
+
+    /** Returns {@code start} plus the sum of x^2 from element {@code first} on. */
+    static double squaredNorm(MemorySegment x, int first, double start) {
         DoubleVector sums = DoubleVector.zero(Lanes.F64);
         int n = Lanes.count(x);
-        int i = 0;
+        int i = first;
         for (; i <= n - WIDE; i += WIDE) {
             DoubleVector value = widen(x, i);
             sums = value.fma(value, sums);
         }
-        double sum = Lanes.sum(sums);
+        double sum = start + Lanes.sum(sums);
         for (; i < n; i++) {
             sum += Lanes.scalar(x, i) * Lanes.scalar(x, i);
         }
@@ -163,8 +181,13 @@ final class CpuLoss implements LossOps {
 
     /** z = factor (x - y). */
     private static void scaledDifference(MemorySegment z, MemorySegment x, MemorySegment y, float factor) {
+        scaledDifference(z, x, y, factor, Avx2.isPreferred() ? Avx2Arrays.scaledDifference(z, x, y, factor) : 0);
+    }
+
+    /** Computes the elements from {@code first} on. */
+    static void scaledDifference(MemorySegment z, MemorySegment x, MemorySegment y, float factor, int first) {
         int n = Lanes.count(z);
-        int i = 0;
+        int i = first;
         for (; i <= n - WIDTH; i += WIDTH) {
             store(z, i, load(x, i).sub(load(y, i)).mul(factor));
         }

@@ -10,6 +10,7 @@ import java.lang.foreign.ValueLayout;
 import jdk.incubator.vector.VectorMask;
 
 import org.isobar.backend.cpu.avx2.Avx2;
+import org.isobar.backend.cpu.avx2.Avx2Arrays;
 import org.isobar.backend.cpu.onednn.MatmulCache;
 import org.isobar.backend.cpu.onednn.OneDnn;
 import org.isobar.backend.cpu.onednn.PackedProduct;
@@ -210,8 +211,13 @@ final class CpuProducts implements ProductOps {
 
     /** {@code y += x}. */
     private static void add(MemorySegment y, MemorySegment x) {
+        add(y, x, Avx2.isPreferred() ? Avx2Arrays.add(y, x) : 0);
+    }
+
+    /** Computes the elements from {@code first} on. */
+    static void add(MemorySegment y, MemorySegment x, int first) {
         int n = Lanes.count(y);
-        int i = 0;
+        int i = first;
         for (; i <= n - WIDTH; i += WIDTH) {
             store(y, i, load(y, i).add(load(x, i)));
         }

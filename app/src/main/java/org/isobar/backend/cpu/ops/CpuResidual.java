@@ -9,6 +9,8 @@ import java.lang.foreign.MemorySegment;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
+import org.isobar.backend.cpu.avx2.Avx2;
+import org.isobar.backend.cpu.avx2.Avx2Arrays;
 import org.isobar.backend.cpu.parallel.ChunkedRange;
 import org.isobar.backend.cpu.parallel.CpuWorkspace;
 import org.isobar.backend.cpu.parallel.WorkerPool;
@@ -91,9 +93,14 @@ record CpuResidual(WorkerPool pool, CpuWorkspace workspace, MemoryOps memory) im
 
     /** y = x + factor * term. */
     static void addScaled(MemorySegment y, MemorySegment x, MemorySegment term, float factor) {
+        addScaled(y, x, term, factor, Avx2.isPreferred() ? Avx2Arrays.addScaled(y, x, term, factor) : 0);
+    }
+
+    /** Computes the elements from {@code first} on. */
+    static void addScaled(MemorySegment y, MemorySegment x, MemorySegment term, float factor, int first) {
         FloatVector factors = FloatVector.broadcast(Lanes.F32, factor);
         int n = Lanes.count(y);
-        int i = 0;
+        int i = first;
         for (; i <= n - WIDTH; i += WIDTH) {
             store(y, i, load(term, i).fma(factors, load(x, i)));
         }
@@ -105,8 +112,13 @@ record CpuResidual(WorkerPool pool, CpuWorkspace workspace, MemoryOps memory) im
 
     /** y = factor * x. */
     private static void scale(MemorySegment y, MemorySegment x, float factor) {
+        scale(y, x, factor, Avx2.isPreferred() ? Avx2Arrays.scale(y, x, factor) : 0);
+    }
+
+    /** Computes the elements from {@code first} on. */
+    static void scale(MemorySegment y, MemorySegment x, float factor, int first) {
         int n = Lanes.count(y);
-        int i = 0;
+        int i = first;
         for (; i <= n - WIDTH; i += WIDTH) {
             store(y, i, load(x, i).mul(factor));
         }

@@ -12,6 +12,8 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
 
+import org.isobar.backend.cpu.avx2.Avx2;
+import org.isobar.backend.cpu.avx2.Avx2Adam;
 import org.isobar.backend.cpu.parallel.ChunkedRange;
 import org.isobar.backend.cpu.parallel.WorkerPool;
 import org.isobar.backend.cpu.vector.Bfloat16;
@@ -135,37 +137,39 @@ final class CpuUpdate implements UpdateOps {
         MemorySegment moments2 = HostStorage.of(moment2);
         double learningRate = controls.getAtIndex(DOUBLE, StepControl.LEARNING_RATE);
         double count = controls.getAtIndex(DOUBLE, StepControl.COUNT);
-        Factors factors = new Factors(
+        AdamUpdate update = new AdamUpdate(new Avx2Adam.Factors(
             (float) constants.beta1(), (float) (1 - constants.beta1()),
             (float) constants.beta2(), (float) (1 - constants.beta2()),
             (float) (-learningRate / (1 - Math.pow(constants.beta1(), count))),
             (float) Math.sqrt(1 - Math.pow(constants.beta2(), count)),
-            (float) constants.epsilon(), (float) (1 / constants.divisor()));
+            (float) constants.epsilon(), (float) (1 / constants.divisor())));
         FloatView copies = FloatView.of(copy);
         ChunkedRange.run(pool, parameter.elements(), ChunkedRange.ELEMENTS, (from, to) -> {
             MemorySegment moved = slice(parameters, from, to);
             MemorySegment g = slice(gradients, from, to);
             if (copies.dtype() == DType.BF16) {
-                factors.update(moved, copies.elements(from, to), g, slice(moments1, from, to),
+                update.run(moved, copies.elements(from, to), g, slice(moments1, from, to),
                     slice(moments2, from, to));
             } else {
-                factors.update(moved, g, slice(moments1, from, to), slice(moments2, from, to));
+                update.run(moved, g, slice(moments1, from, to), slice(moments2, from, to));
             }
         });
     }
 
-    /**
-     * Constants of the update of every element. {@code step} is negative; {@code root} is sqrt(1 - b2^t);
-     * {@code part} multiplies the gradient.
-     */
-    private record Factors(float beta1, float share1, float beta2, float share2, float step, float root,
-        float epsilon, float part) {
+    /** The update of elements. */
+    record AdamUpdate(Avx2Adam.Factors by) {
+        void run(MemorySegment parameter, MemorySegment gradient, MemorySegment moment1, MemorySegment moment2) {
+            run(parameter, gradient, moment1, moment2,
+                Avx2.isPreferred() ? Avx2Adam.update(parameter, gradient, moment1, moment2, by) : 0);
+        }
 
-        void update(MemorySegment parameter, MemorySegment gradient, MemorySegment moment1, MemorySegment moment2) {
+        /** Updates the elements from {@code first} on. */
+        void run(MemorySegment parameter, MemorySegment gradient, MemorySegment moment1, MemorySegment moment2,
+            int first) {
             int n = Lanes.count(parameter);
-            int i = 0;
+            int i = first;
             for (; i <= n - WIDTH; i += WIDTH) {
-                FloatVector g = load(gradient, i).mul(part);
+                FloatVector g = load(gradient, i).mul(by.part());
                 FloatVector m = nextMoment1(load(moment1, i), g);
                 FloatVector v = nextMoment2(load(moment2, i), g);
                 store(moment1, i, m);
@@ -174,7 +178,7 @@ final class CpuUpdate implements UpdateOps {
             }
             if (i < n) {
                 VectorMask<Float> rest = Lanes.below(i, n);
-                FloatVector g = load(gradient, i, rest).mul(part);
+                FloatVector g = load(gradient, i, rest).mul(by.part());
                 FloatVector m = nextMoment1(load(moment1, i, rest), g);
                 FloatVector v = nextMoment2(load(moment2, i, rest), g);
                 store(moment1, i, m, rest);
@@ -184,12 +188,12 @@ final class CpuUpdate implements UpdateOps {
         }
 
         /** Also stores the parameters in {@code copy}, rounded to BF16. */
-        void update(MemorySegment parameter, MemorySegment copy, MemorySegment gradient, MemorySegment moment1,
+        void run(MemorySegment parameter, MemorySegment copy, MemorySegment gradient, MemorySegment moment1,
             MemorySegment moment2) {
             int n = Lanes.count(parameter);
             int i = 0;
             for (; i <= n - WIDTH; i += WIDTH) {
-                FloatVector g = load(gradient, i).mul(part);
+                FloatVector g = load(gradient, i).mul(by.part());
                 FloatVector m = nextMoment1(load(moment1, i), g);
                 FloatVector v = nextMoment2(load(moment2, i), g);
                 store(moment1, i, m);
@@ -200,7 +204,7 @@ final class CpuUpdate implements UpdateOps {
             }
             if (i < n) {
                 VectorMask<Float> rest = Lanes.below(i, n);
-                FloatVector g = load(gradient, i, rest).mul(part);
+                FloatVector g = load(gradient, i, rest).mul(by.part());
                 FloatVector m = nextMoment1(load(moment1, i, rest), g);
                 FloatVector v = nextMoment2(load(moment2, i, rest), g);
                 store(moment1, i, m, rest);
@@ -212,15 +216,15 @@ final class CpuUpdate implements UpdateOps {
         }
 
         private FloatVector nextMoment1(FloatVector m, FloatVector g) {
-            return g.fma(FloatVector.broadcast(Lanes.F32, share1), m.mul(beta1));
+            return g.fma(FloatVector.broadcast(Lanes.F32, by.share1()), m.mul(by.beta1()));
         }
 
         private FloatVector nextMoment2(FloatVector v, FloatVector g) {
-            return v.mul(beta2).add(g.mul(share2).mul(g));
+            return v.mul(by.beta2()).add(g.mul(by.share2()).mul(g));
         }
 
         private FloatVector change(FloatVector m, FloatVector v) {
-            return m.mul(step).div(v.sqrt().div(root).add(epsilon));
+            return m.mul(by.step()).div(v.sqrt().div(by.root()).add(by.epsilon()));
         }
     }
 }

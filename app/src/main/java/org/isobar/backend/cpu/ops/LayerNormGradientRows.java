@@ -10,6 +10,8 @@ import java.lang.foreign.ValueLayout;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
+import org.isobar.backend.cpu.avx2.Avx2;
+import org.isobar.backend.cpu.avx2.Avx2LayerNorm;
 import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.WorkerScratch;
@@ -41,8 +43,20 @@ record LayerNormGradientRows(MemorySegment dxs, FloatView dys, MemorySegment xs,
         MemorySegment dy = dys.read(scratch.row(worker, 0), from * width, to * width);
         MemorySegment x = slice(xs, from * width, to * width);
         int rows = (int) (to - from);
+        if (Avx2.isPreferred() && Avx2LayerNorm.suits(width)) {
+            assert Lanes.count(sums) == 2 * width : sums;
+            Avx2LayerNorm.gradients(new Avx2LayerNorm.Gradients(dx.address(), dy.address(), x.address(),
+                slice(means, from, to).address(), slice(invStds, from, to).address(), gamma.address(),
+                sums.address()), rows, width, write == WriteMode.ADD);
+        } else {
+            runInJava(dx, dy, x, from, rows, sums);
+        }
+    }
+
+    /** Processes rows of dx, dy and x, of which the first is number {@code from}. */
+    void runInJava(MemorySegment dx, MemorySegment dy, MemorySegment x, long from, int rows, MemorySegment sums) {
         for (int row = 0; row < rows; row++) {
-            row(dx, dy, x, row * width, means.getAtIndex(ValueLayout.JAVA_FLOAT, from + row),
+            row(dx, dy, x, row * Lanes.count(gamma), means.getAtIndex(ValueLayout.JAVA_FLOAT, from + row),
                 invStds.getAtIndex(ValueLayout.JAVA_FLOAT, from + row), sums);
         }
     }

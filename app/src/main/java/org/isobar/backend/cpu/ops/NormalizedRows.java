@@ -10,6 +10,8 @@ import java.lang.foreign.ValueLayout;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
+import org.isobar.backend.cpu.avx2.Avx2;
+import org.isobar.backend.cpu.avx2.Avx2LayerNorm;
 import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.WorkerScratch;
@@ -46,28 +48,55 @@ record NormalizedRows(FloatView y, MemorySegment xs, MemorySegment means, Memory
 
     /** Computes and stores the mean and the inverse standard deviation of rows {@code from} to {@code to}. */
     void measure(long from, long to, double epsilon) {
+        if (isNative()) {
+            Avx2LayerNorm.measure(x(from, to).address(), (int) (to - from), width(),
+                slice(means, from, to).address(), slice(invStds, from, to).address());
+        } else {
+            measureInJava(from, to);
+        }
+        for (long row = from; row < to; row++) {
+            double variance = invStds.getAtIndex(ValueLayout.JAVA_FLOAT, row);
+            invStds.setAtIndex(ValueLayout.JAVA_FLOAT, row, (float) (1 / Math.sqrt(variance + epsilon)));
+        }
+    }
+
+    private boolean isNative() {
+        return Avx2.isPreferred() && Avx2LayerNorm.suits(width());
+    }
+
+    /** Computes the mean of each row and, in place of the inverse standard deviation, the variance. */
+    void measureInJava(long from, long to) {
         MemorySegment x = x(from, to);
         int width = width();
         int rows = (int) (to - from);
         for (int row = 0; row < rows; row++) {
             float mean = mean(x, row * width, width);
-            double variance = variance(x, row * width, width, mean);
             means.setAtIndex(ValueLayout.JAVA_FLOAT, from + row, mean);
-            invStds.setAtIndex(ValueLayout.JAVA_FLOAT, from + row, (float) (1 / Math.sqrt(variance + epsilon)));
+            invStds.setAtIndex(ValueLayout.JAVA_FLOAT, from + row, variance(x, row * width, width, mean));
         }
     }
 
     /** Normalizes rows {@code from} to {@code to}, whose statistics are already stored. */
     void normalize(int worker, long from, long to) {
         MemorySegment x = x(from, to);
-        MemorySegment room = y.room(scratch.row(worker, 0), from * width(), to * width());
-        int width = width();
-        int rows = (int) (to - from);
-        for (int row = 0; row < rows; row++) {
-            row(room, x, row * width, means.getAtIndex(ValueLayout.JAVA_FLOAT, from + row),
-                invStds.getAtIndex(ValueLayout.JAVA_FLOAT, from + row));
+        long width = width();
+        MemorySegment room = y.room(scratch.row(worker, 0), from * width, to * width);
+        if (isNative()) {
+            assert gamma.byteSize() == beta.byteSize() : beta;
+            Avx2LayerNorm.normalize(room.address(), x.address(), (int) (to - from), width(),
+                slice(means, from, to).address(), slice(invStds, from, to).address(), gamma.address(), beta.address());
+        } else {
+            normalizeInJava(room, x, from, (int) (to - from));
         }
         y.keep(room, from * width, to * width);
+    }
+
+    /** Normalizes rows of x, of which the first is number {@code from}, to {@code room}. */
+    void normalizeInJava(MemorySegment room, MemorySegment x, long from, int rows) {
+        for (int row = 0; row < rows; row++) {
+            row(room, x, row * width(), means.getAtIndex(ValueLayout.JAVA_FLOAT, from + row),
+                invStds.getAtIndex(ValueLayout.JAVA_FLOAT, from + row));
+        }
     }
 
     private static float mean(MemorySegment x, int base, int width) {
@@ -82,7 +111,7 @@ record NormalizedRows(FloatView y, MemorySegment xs, MemorySegment means, Memory
         return Lanes.sum(sum) / width;
     }
 
-    private static double variance(MemorySegment x, int base, int width, float mean) {
+    private static float variance(MemorySegment x, int base, int width, float mean) {
         FloatVector sum = FloatVector.zero(Lanes.F32);
         int i = 0;
         for (; i <= width - WIDTH; i += WIDTH) {

@@ -10,6 +10,8 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
 
+import org.isobar.backend.cpu.avx2.Avx2;
+import org.isobar.backend.cpu.avx2.Avx2Gelu;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.VectorMath;
 
@@ -25,16 +27,19 @@ import org.isobar.backend.cpu.vector.VectorMath;
  * -XX:CompileCommand=PrintInlining}.
  */
 final class VectorGelu {
-    /** 4 phi(0). */
-    private static final float FOUR_DENSITIES_AT_0 = 0x1.988454p0f;
     private static final ByteOrder ORDER = ByteOrder.nativeOrder();
 
     private VectorGelu() { }
 
     /** Computes {@code y = GELU(x)}. {@code y} may be {@code x}. */
     static void forward(MemorySegment y, MemorySegment x) {
+        forward(y, x, Avx2.isPreferred() ? Avx2Gelu.forward(y, x) : 0);
+    }
+
+    /** Computes the elements from {@code first} on. */
+    static void forward(MemorySegment y, MemorySegment x, int first) {
         int n = Lanes.count(x);
-        int i = 0;
+        int i = first;
         for (; i <= n - WIDTH; i += WIDTH) {
             gelu(load(x, i)).reinterpretAsShorts().intoMemorySegment(y, (long) i * Float.BYTES, ORDER);
         }
@@ -57,8 +62,13 @@ final class VectorGelu {
 
     /** Computes {@code dx = dy GELU'(x)} and {@code y = GELU(x)}. The results may overwrite dy and x. */
     static void backward(MemorySegment dx, MemorySegment y, MemorySegment dy, MemorySegment x) {
+        backward(dx, y, dy, x, Avx2.isPreferred() ? Avx2Gelu.backward(dx, y, dy, x) : 0);
+    }
+
+    /** Computes the elements from {@code first} on. */
+    static void backward(MemorySegment dx, MemorySegment y, MemorySegment dy, MemorySegment x, int first) {
         int n = Lanes.count(x);
-        int i = 0;
+        int i = first;
         for (; i <= n - WIDTH; i += WIDTH) {
             FloatVector value = load(x, i);
             FloatVector upstream = load(dy, i);
@@ -70,7 +80,7 @@ final class VectorGelu {
             FloatVector excess = VectorMath.bellExcess(a, exponent, remainder);
             FloatVector tail = VectorMath.normalTail(q, remainder, excess).mul(power);
             VectorMask<Float> negative = value.compare(VectorOperators.LT, 0);
-            FloatVector peak = FloatVector.broadcast(Lanes.F32, FOUR_DENSITIES_AT_0);
+            FloatVector peak = FloatVector.broadcast(Lanes.F32, VectorMath.FOUR_DENSITIES_AT_0);
             FloatVector slope = excess.fma(peak, peak).mul(power)
                 .fma(value, FloatVector.broadcast(Lanes.F32, 1).sub(tail).blend(tail, negative));
             a.fma(tail, value.blend(0, negative)).reinterpretAsShorts()
@@ -95,7 +105,7 @@ final class VectorGelu {
         FloatVector remainder = VectorMath.tailRemainder(a, q);
         FloatVector excess = VectorMath.bellExcess(a, exponent, remainder);
         FloatVector tail = VectorMath.normalTail(q, remainder, excess).mul(power);
-        FloatVector peak = FloatVector.broadcast(Lanes.F32, FOUR_DENSITIES_AT_0);
+        FloatVector peak = FloatVector.broadcast(Lanes.F32, VectorMath.FOUR_DENSITIES_AT_0);
         return excess.fma(peak, peak).mul(power)
             .fma(x, FloatVector.broadcast(Lanes.F32, 1).sub(tail).blend(tail, x.compare(VectorOperators.LT, 0)));
     }

@@ -6,32 +6,48 @@ import jdk.incubator.vector.VectorSpecies;
 
 /** Elementary functions on whole vectors. Each is straight-line code without branches or tables. */
 public final class VectorMath {
-    private static final float LOG2_E = 0x1.715476p0f;
+    public static final float LOG2_E = 0x1.715476p0f;
     /** The upper nine bits of ln 2, so that products with small integers are exact, and the remainder. */
-    private static final float LN2_UPPER = 0.693359375f;
-    private static final float LN2_LOWER = -2.12194440e-4f;
+    public static final float LN2_UPPER = 0.693359375f;
+    public static final float LN2_LOWER = -2.12194440e-4f;
     /** 1.5 * 2^23. Adding it to a small number leaves the nearest integer in the lowest bits of the sum. */
     private static final float ROUND = 0x1.8p23f;
-    private static final int MANTISSA_BITS = 23;
+    public static final int MANTISSA_BITS = 23;
     /** Smallest argument whose exponential is a normal number, and largest argument whose exponential is finite. */
     private static final float EXP_LOWEST = -0x1.5d589ep6f;
     private static final float EXP_HIGHEST = 0x1.62e42ep6f;
 
     /** Coefficients of s in e^r = 1 + r + r^2 s(r), from that of r^4 to the constant. */
-    private static final float EXP_6 = 0x1.6a2432p-10f;
-    private static final float EXP_5 = 0x1.1239e2p-7f;
-    private static final float EXP_4 = 0x1.5558f2p-5f;
-    private static final float EXP_3 = 0x1.555492p-3f;
-    private static final float EXP_2 = 0x1.fffffcp-2f;
+    public static final float EXP_6 = 0x1.6a2432p-10f;
+    public static final float EXP_5 = 0x1.1239e2p-7f;
+    public static final float EXP_4 = 0x1.5558f2p-5f;
+    public static final float EXP_3 = 0x1.555492p-3f;
+    public static final float EXP_2 = 0x1.fffffcp-2f;
 
-    private static final int SIGN = 0x80000000;
+    /** 4 phi(0), where phi is the density of the standard normal distribution. */
+    public static final float FOUR_DENSITIES_AT_0 = 0x1.988454p0f;
+
+    public static final int SIGN = 0x80000000;
     /** Argument at which -x^2 / (2 ln 2) rounds to -125, where {@link #bellPower} is zero. */
-    private static final float TAIL_ENDS = -13.164f;
+    public static final float TAIL_ENDS = -13.164f;
     /** ROUND plus the biased exponent of 1/4. */
-    private static final float ROUND_TO_POWER = ROUND + 125;
+    public static final float ROUND_TO_POWER = ROUND + 125;
     /** Constant of the substitution q = 2 / (71/32 + |x|), and twice the q about which its polynomial is expanded. */
-    private static final float TAIL_SHIFT = 71f / 32;
-    private static final float TAIL_CENTRE = 107f / 128;
+    public static final float TAIL_SHIFT = 71f / 32;
+    public static final float TAIL_CENTRE = 107f / 128;
+
+    /** Coefficients of the polynomial of {@link #normalTail}. */
+    public static final float TAIL_10 = -0x1.1648f2p-11f;
+    public static final float TAIL_9 = 0x1.5c3226p-10f;
+    public static final float TAIL_8 = 0x1.71336ap-11f;
+    public static final float TAIL_7 = -0x1.98e6e8p-8f;
+    public static final float TAIL_6 = 0x1.33bb9cp-8f;
+    public static final float TAIL_5 = 0x1.33d356p-6f;
+    public static final float TAIL_4 = -0x1.1fe07ap-5f;
+    public static final float TAIL_3 = -0x1.27f9ccp-4f;
+    public static final float TAIL_2 = 0x1.91fff0p-3f;
+    public static final float TAIL_1 = 0x1.a2f516p-1f;
+    public static final float TAIL_0 = 0x1.4bf518p-2f;
 
     private VectorMath() { }
 
@@ -139,17 +155,17 @@ public final class VectorMath {
         VectorSpecies<Float> species = q.species();
         FloatVector u = q.fma(FloatVector.broadcast(species, 2), FloatVector.broadcast(species, -TAIL_CENTRE));
         u = q.fma(c, u);
-        FloatVector p = FloatVector.broadcast(species, -0x1.1648f2p-11f);
-        p = p.fma(u, FloatVector.broadcast(species, 0x1.5c3226p-10f));
-        p = p.fma(u, FloatVector.broadcast(species, 0x1.71336ap-11f));
-        p = p.fma(u, FloatVector.broadcast(species, -0x1.98e6e8p-8f));
-        p = p.fma(u, FloatVector.broadcast(species, 0x1.33bb9cp-8f));
-        p = p.fma(u, FloatVector.broadcast(species, 0x1.33d356p-6f));
-        p = p.fma(u, FloatVector.broadcast(species, -0x1.1fe07ap-5f));
-        p = p.fma(u, FloatVector.broadcast(species, -0x1.27f9ccp-4f));
-        p = p.fma(u, FloatVector.broadcast(species, 0x1.91fff0p-3f));
-        p = p.fma(u, FloatVector.broadcast(species, 0x1.a2f516p-1f));
-        p = p.fma(u, FloatVector.broadcast(species, 0x1.4bf518p-2f));
+        FloatVector p = FloatVector.broadcast(species, TAIL_10);
+        p = p.fma(u, FloatVector.broadcast(species, TAIL_9));
+        p = p.fma(u, FloatVector.broadcast(species, TAIL_8));
+        p = p.fma(u, FloatVector.broadcast(species, TAIL_7));
+        p = p.fma(u, FloatVector.broadcast(species, TAIL_6));
+        p = p.fma(u, FloatVector.broadcast(species, TAIL_5));
+        p = p.fma(u, FloatVector.broadcast(species, TAIL_4));
+        p = p.fma(u, FloatVector.broadcast(species, TAIL_3));
+        p = p.fma(u, FloatVector.broadcast(species, TAIL_2));
+        p = p.fma(u, FloatVector.broadcast(species, TAIL_1));
+        p = p.fma(u, FloatVector.broadcast(species, TAIL_0));
         FloatVector product = excess.fma(p.add(FloatVector.broadcast(species, 1)), p);
         return q.fma(product, q);
     }

@@ -1,0 +1,104 @@
+package org.isobar.backend.cpu.avx2;
+
+import java.lang.foreign.MemorySegment;
+
+import org.isobar.backend.cpu.avx2.InstructionEncoder.Operation;
+
+/**
+ * Machine code of loops over arrays in single precision, element by element. Each method computes the whole vectors,
+ * with the bits of the loop in Java that it replaces, and returns the number of their elements.
+ */
+public final class Avx2Arrays {
+    private static final MachineCode ADD = add();
+    private static final MachineCode ADD_SCALED = addScaled();
+    private static final MachineCode SCALE = scale();
+    private static final MachineCode SCALED_DIFFERENCE = scaledDifference();
+
+    // General registers: the arguments.
+    private static final int TO = Assembler.RDI;
+    private static final int X = Assembler.RSI;
+    private static final int Y = Assembler.RDX;
+    private static final int VECTORS = Assembler.RCX;
+    private static final int FACTOR_BITS = Assembler.R8;
+
+    // Vector registers.
+    private static final int VALUE = 0;
+    private static final int FACTOR = 1;
+
+    private Avx2Arrays() { }
+
+    /** Computes {@code y += x}. */
+    public static int add(MemorySegment y, MemorySegment x) {
+        return run(ADD, y, x, y, 0);
+    }
+
+    /** Computes {@code y = x + factor * term}. */
+    public static int addScaled(MemorySegment y, MemorySegment x, MemorySegment term, float factor) {
+        return run(ADD_SCALED, y, x, term, factor);
+    }
+
+    /** Computes {@code y = factor * x}. */
+    public static int scale(MemorySegment y, MemorySegment x, float factor) {
+        return run(SCALE, y, x, x, factor);
+    }
+
+    /** Computes {@code z = factor * (x - y)}. */
+    public static int scaledDifference(MemorySegment z, MemorySegment x, MemorySegment y, float factor) {
+        return run(SCALED_DIFFERENCE, z, x, y, factor);
+    }
+
+    private static int run(MachineCode code, MemorySegment to, MemorySegment x, MemorySegment y, float factor) {
+        int vectors = Avx2.vectors(to, x, y);
+        if (vectors > 0) {
+            code.run(to.address(), x.address(), y.address(), vectors, Float.floatToRawIntBits(factor), 0);
+        }
+        return vectors * Assembler.LANES;
+    }
+
+    private static MachineCode add() {
+        Assembler to = new Assembler();
+        to.forEachVector(VECTORS, () -> {
+            to.load(VALUE, TO, 0);
+            to.apply(Operation.ADD, VALUE, VALUE, X, 0);
+            to.store(TO, 0, VALUE);
+        }, TO, X);
+        to.ret();
+        return new MachineCode(to.bytes());
+    }
+
+    private static MachineCode addScaled() {
+        Assembler to = new Assembler();
+        to.broadcastBits(FACTOR, FACTOR_BITS);
+        to.forEachVector(VECTORS, () -> {
+            to.load(VALUE, Y, 0);
+            to.apply(Operation.MULTIPLY_ADD, VALUE, FACTOR, X, 0);
+            to.store(TO, 0, VALUE);
+        }, TO, X, Y);
+        to.ret();
+        return new MachineCode(to.bytes());
+    }
+
+    private static MachineCode scale() {
+        Assembler to = new Assembler();
+        to.broadcastBits(FACTOR, FACTOR_BITS);
+        to.forEachVector(VECTORS, () -> {
+            to.apply(Operation.MULTIPLY, VALUE, FACTOR, X, 0);
+            to.store(TO, 0, VALUE);
+        }, TO, X);
+        to.ret();
+        return new MachineCode(to.bytes());
+    }
+
+    private static MachineCode scaledDifference() {
+        Assembler to = new Assembler();
+        to.broadcastBits(FACTOR, FACTOR_BITS);
+        to.forEachVector(VECTORS, () -> {
+            to.load(VALUE, X, 0);
+            to.apply(Operation.SUBTRACT, VALUE, VALUE, Y, 0);
+            to.apply(Operation.MULTIPLY, VALUE, VALUE, FACTOR);
+            to.store(TO, 0, VALUE);
+        }, TO, X, Y);
+        to.ret();
+        return new MachineCode(to.bytes());
+    }
+}

@@ -1,0 +1,179 @@
+package org.isobar.backend.cpu.avx2;
+
+import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Bytes of instructions for x86-64, followed by the constants that they load. */
+class InstructionEncoder {
+    /** Lanes of a vector. */
+    static final int LANES = 8;
+    /** Bytes of a vector. */
+    static final int VECTOR = LANES * Float.BYTES;
+    static final int MAP_0F = 1;
+    static final int MAP_0F38 = 2;
+    static final int MAP_0F3A = 3;
+    static final int NO_PREFIX = 0;
+    static final int PREFIX_66 = 1;
+    static final int PREFIX_F3 = 2;
+    static final int PREFIX_F2 = 3;
+    /** The bit of the VEX prefix that makes instructions for floats ones for doubles. */
+    static final int WIDE = 0x80;
+    /** Instructions with one source leave this field of the VEX prefix at register 0. */
+    static final int UNUSED = 0;
+    static final int LOW_BITS = 7;
+    static final int RIP_RELATIVE = 5;
+    /** Encoding of a base register in a byte of its own, which RSP needs, and that byte for a base without index. */
+    static final int WITH_SIB = 4;
+    static final int BASE_ALONE = 0x24;
+    static final int INDIRECT = 0;
+    static final int WITH_DISPLACEMENT = 2;
+    static final int DIRECT = 3;
+
+    private final ByteArrayOutputStream code = new ByteArrayOutputStream();
+    private final List<int[]> constants = new ArrayList<>();
+    private final List<Reference> references = new ArrayList<>();
+
+    /** A vector behind the code. */
+    record Constant(int index) { }
+
+    /** A displacement in the code, to be set to the distance of a constant. */
+    private record Reference(int position, Constant constant) { }
+
+    /** Instructions with a result and two operands. */
+    enum Operation {
+        ADD(MAP_0F, NO_PREFIX, 0x58),
+        SUBTRACT(MAP_0F, NO_PREFIX, 0x5C),
+        MULTIPLY(MAP_0F, NO_PREFIX, 0x59),
+        DIVIDE(MAP_0F, NO_PREFIX, 0x5E),
+        /** {@code to += x * y}, rounded once. */
+        ADD_PRODUCT(MAP_0F38, PREFIX_66, 0xB8),
+        /** {@code to = to * x + y}, rounded once. */
+        MULTIPLY_ADD(MAP_0F38, PREFIX_66, 0xA8),
+        /** y where one of x and y is NaN. */
+        MINIMUM(MAP_0F, NO_PREFIX, 0x5D),
+        /** y where one of x and y is NaN. */
+        MAXIMUM(MAP_0F, NO_PREFIX, 0x5F),
+        AND(MAP_0F, NO_PREFIX, 0x54),
+        OR(MAP_0F, NO_PREFIX, 0x56),
+        XOR(MAP_0F, NO_PREFIX, 0x57),
+        /** All bits of the lanes whose integers are equal. */
+        EQUAL_INTEGERS(MAP_0F, PREFIX_66, 0x76),
+        /** Interleaves the lower two lanes of each half of x and y. */
+        UNPACK_LOW(MAP_0F, NO_PREFIX, 0x14),
+        /** Interleaves the upper two lanes of each half of x and y. */
+        UNPACK_HIGH(MAP_0F, NO_PREFIX, 0x15),
+        ADD_DOUBLES(MAP_0F, PREFIX_66, 0x58),
+        SUBTRACT_DOUBLES(MAP_0F, PREFIX_66, 0x5C),
+        /** {@code to += x * y} in doubles, rounded once. */
+        ADD_PRODUCT_OF_DOUBLES(MAP_0F38, PREFIX_66 | WIDE, 0xB8);
+
+        private final int map;
+        private final int prefix;
+        private final int opcode;
+
+        Operation(int map, int prefix, int opcode) {
+            this.map = map;
+            this.prefix = prefix;
+            this.opcode = opcode;
+        }
+    }
+
+    /** Position of the next instruction, in bytes. */
+    int position() {
+        return code.size();
+    }
+
+    /** Returns the code, followed by its constants. */
+    byte[] bytes() {
+        int start = Math.ceilDiv(position(), VECTOR) * VECTOR;
+        ByteBuffer bytes = ByteBuffer.allocate(start + constants.size() * VECTOR).order(ByteOrder.LITTLE_ENDIAN);
+        bytes.put(code.toByteArray());
+        for (Reference reference : references) {
+            int next = reference.position + Integer.BYTES;
+            bytes.putInt(reference.position, start + reference.constant.index * VECTOR - next);
+        }
+        for (int i = 0; i < constants.size(); i++) {
+            bytes.position(start + i * VECTOR);
+            for (int lane : constants.get(i)) {
+                bytes.putInt(lane);
+            }
+        }
+        return bytes.array();
+    }
+
+    /** Adds a constant with the given bits in each lane. */
+    Constant constant(int... lanes) {
+        assert lanes.length == LANES : lanes.length + " lanes";
+        constants.add(lanes);
+        return new Constant(constants.size() - 1);
+    }
+
+    /** Adds a constant that has the same bits in all lanes. */
+    Constant repeated(int bits) {
+        return constant(bits, bits, bits, bits, bits, bits, bits, bits);
+    }
+
+    /** Adds a constant that has the same number in all lanes. */
+    Constant repeated(float number) {
+        return repeated(Float.floatToRawIntBits(number));
+    }
+
+    /** Adds a mask of the first {@code count} lanes, for masked loads and stores. */
+    Constant first(int count) {
+        int[] lanes = new int[LANES];
+        for (int lane = 0; lane < count; lane++) {
+            lanes[lane] = -1;
+        }
+        return constant(lanes);
+    }
+
+    final void int32(int value) {
+        for (int shift = 0; shift < Integer.SIZE; shift += Byte.SIZE) {
+            int8(value >>> shift);
+        }
+    }
+
+    final void int8(int value) {
+        code.write(value);
+    }
+
+    /** The VEX prefix of three bytes, which stores the upper bits of register numbers inverted, and the opcode. */
+    final void vex(int map, int prefix, int opcode, int register, int source, int base) {
+        int8(0xC4);
+        int8((register > LOW_BITS ? 0 : 0x80) | 0x40 | (base > LOW_BITS ? 0 : 0x20) | map);
+        int8((~source & 0xF) << 3 | 4 | prefix);
+        int8(opcode);
+    }
+
+    final void vex(Operation operation, int register, int source, int base) {
+        vex(operation.map, operation.prefix, operation.opcode, register, source, base);
+    }
+
+    final void memory(int register, int base, long displacement) {
+        modRm(WITH_DISPLACEMENT, register, base);
+        if ((base & LOW_BITS) == WITH_SIB) {
+            int8(BASE_ALONE);
+        }
+        int32(Math.toIntExact(displacement));
+    }
+
+    /** The last part of an instruction: the distance of a constant counts from the instruction's end. */
+    final void memory(int register, Constant constant) {
+        modRm(INDIRECT, register, RIP_RELATIVE);
+        references.add(new Reference(position(), constant));
+        int32(0);
+    }
+
+    final void modRm(int mode, int register, int operand) {
+        int8(mode << 6 | (register & LOW_BITS) << 3 | operand & LOW_BITS);
+    }
+
+    final void word(int opcode, int to, int from) {
+        int8(0x48 | (from > LOW_BITS ? 4 : 0) | (to > LOW_BITS ? 1 : 0));
+        int8(opcode);
+        modRm(DIRECT, from, to);
+    }
+}
