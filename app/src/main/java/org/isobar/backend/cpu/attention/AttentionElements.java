@@ -1,11 +1,14 @@
 package org.isobar.backend.cpu.attention;
 
 import static org.isobar.backend.cpu.vector.Lanes.WIDTH;
+import static org.isobar.backend.cpu.vector.Lanes.slice;
 
 import java.lang.foreign.MemorySegment;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
+import org.isobar.backend.cpu.avx2.Avx2;
+import org.isobar.backend.cpu.avx2.Avx2Arrays;
 import org.isobar.backend.cpu.vector.Bfloat16;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.tensor.DType;
@@ -46,7 +49,18 @@ final class AttentionElements {
     /** Computes {@code to = factor * from} for {@code count} elements; {@code from} is F32. */
     static void scale(DType dtype, MemorySegment to, int toFirst, MemorySegment from, int fromFirst, int count,
         float factor) {
-        int i = 0;
+        int done = 0;
+        if (Avx2.isPreferred() && dtype == DType.F32) {
+            done = Avx2Arrays.scale(slice(to, toFirst, toFirst + count), slice(from, fromFirst, fromFirst + count),
+                factor);
+        }
+        scale(dtype, to, toFirst, from, fromFirst, count, factor, done);
+    }
+
+    /** Computes the elements from {@code done} on. */
+    static void scale(DType dtype, MemorySegment to, int toFirst, MemorySegment from, int fromFirst, int count,
+        float factor, int done) {
+        int i = done;
         for (; i <= count - WIDTH; i += WIDTH) {
             store(dtype, to, toFirst + i, Lanes.load(from, fromFirst + i).mul(factor));
         }
@@ -73,6 +87,13 @@ final class AttentionElements {
 
     /** Returns the dot product of {@code count} elements of x and y, starting at {@code first}. */
     static float dot(DType dtype, MemorySegment x, MemorySegment y, int first, int count) {
+        if (Avx2.isPreferred() && dtype == DType.F32 && count % WIDTH == 0) {
+            return Avx2Arrays.dot(slice(x, first, first + count), slice(y, first, first + count));
+        }
+        return dotInJava(dtype, x, y, first, count);
+    }
+
+    static float dotInJava(DType dtype, MemorySegment x, MemorySegment y, int first, int count) {
         FloatVector sum = FloatVector.zero(Lanes.F32);
         int i = 0;
         for (; i <= count - WIDTH; i += WIDTH) {

@@ -165,6 +165,15 @@ final class Assembler extends InstructionEncoder {
         int8(0x11);
     }
 
+    /** Sets the lower 32 bits of a general register to those of the first lane, and the others to zero. */
+    void firstBits(int to, int from) {
+        int8(0xC4); // vmovd
+        int8((from > LOW_BITS ? 0 : 0x80) | 0x40 | (to > LOW_BITS ? 0 : 0x20) | MAP_0F);
+        int8(0x78 | PREFIX_66);
+        int8(0x7E);
+        modRm(DIRECT, from, to);
+    }
+
     /** Sets the lower eight bits of a general register to the sign bits of the lanes, and the others to zero. */
     void signs(int to, int from) {
         vex(MAP_0F, NO_PREFIX, 0x50, to, UNUSED, from);

@@ -5,11 +5,12 @@ import java.lang.foreign.MemorySegment;
 import org.isobar.backend.cpu.avx2.InstructionEncoder.Operation;
 
 /**
- * Machine code of loops over arrays in single precision, element by element. Each method computes the whole vectors,
- * with the bits of the loop in Java that it replaces, and returns the number of their elements.
+ * Machine code of short loops over arrays in single precision. Each method that returns a number of elements computes
+ * those of the whole vectors, with the bits of the loop in Java that it replaces.
  */
 public final class Avx2Arrays {
     private static final MachineCode ADD = add();
+    private static final MachineCode DOT = dot();
     private static final MachineCode ADD_SCALED = addScaled();
     private static final MachineCode SCALE = scale();
     private static final MachineCode SCALED_DIFFERENCE = scaledDifference();
@@ -24,6 +25,7 @@ public final class Avx2Arrays {
     // Vector registers.
     private static final int VALUE = 0;
     private static final int FACTOR = 1;
+    private static final int SUM = 2;
 
     private Avx2Arrays() { }
 
@@ -47,6 +49,13 @@ public final class Avx2Arrays {
         return run(SCALED_DIFFERENCE, z, x, y, factor);
     }
 
+    /** Returns the dot product of x and y, which consist of whole vectors. */
+    public static float dot(MemorySegment x, MemorySegment y) {
+        int vectors = Avx2.vectors(x, y);
+        assert vectors > 0 && x.byteSize() % Assembler.VECTOR == 0 : x;
+        return Float.intBitsToFloat(DOT.run(0, x.address(), y.address(), vectors, 0, 0));
+    }
+
     private static int run(MachineCode code, MemorySegment to, MemorySegment x, MemorySegment y, float factor) {
         int vectors = Avx2.vectors(to, x, y);
         if (vectors > 0) {
@@ -62,6 +71,19 @@ public final class Avx2Arrays {
             to.apply(Operation.ADD, VALUE, VALUE, X, 0);
             to.store(TO, 0, VALUE);
         }, TO, X);
+        to.ret();
+        return new MachineCode(to.bytes());
+    }
+
+    private static MachineCode dot() {
+        Assembler to = new Assembler();
+        to.zero(SUM);
+        to.forEachVector(VECTORS, () -> {
+            to.load(VALUE, X, 0);
+            to.apply(Operation.ADD_PRODUCT, SUM, VALUE, Y, 0);
+        }, X, Y);
+        to.reduce(Operation.ADD, SUM, VALUE);
+        to.firstBits(Assembler.RAX, SUM);
         to.ret();
         return new MachineCode(to.bytes());
     }

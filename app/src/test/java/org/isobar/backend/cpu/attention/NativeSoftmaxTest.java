@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.stream.IntStream;
 
 import org.isobar.backend.cpu.avx2.Avx2;
 import org.isobar.backend.cpu.avx2.Avx2Softmax;
@@ -14,6 +15,7 @@ import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.random.Philox;
 import org.isobar.tensor.DType;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -63,6 +65,47 @@ final class NativeSoftmaxTest {
                 2 * tile * Float.BYTES, (2 * tile + COUNT) * Float.BYTES, FACTOR).rows(0, rows, COUNT);
             assertEquals(-1, expected.mismatch(memory));
         }
+    }
+
+    /** Whole rows, as short sequences have them. */
+    @ParameterizedTest
+    @ValueSource(floats = {0, -200, 200, Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY})
+    void rows(float special) {
+        int rows = 5;
+        int maxima = rows * COUNT;
+        int sums = maxima + Lanes.WIDTH;
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment memory = numbers(arena, 3, sums + rows * Lanes.WIDTH);
+            memory.setAtIndex(ValueLayout.JAVA_FLOAT, COUNT + 3, special);
+            MemorySegment expected = arena.allocate(memory.byteSize()).copyFrom(memory);
+            SoftmaxTile.toMaximaInJava(expected, 0, maxima, rows, COUNT);
+            SoftmaxTile.toMaxima(memory, 0, maxima, rows, COUNT);
+            assertEquals(-1, expected.mismatch(memory));
+            SoftmaxTile.toFloatsInJava(expected, 0, maxima, sums, rows, COUNT, FACTOR);
+            SoftmaxTile.toFloats(memory, 0, maxima, sums, rows, COUNT, FACTOR);
+            assertArrayEquals(canonical(expected), canonical(memory));
+        }
+    }
+
+    @Test
+    void vectorsOfChannels() {
+        int count = 2 * Lanes.WIDTH + 3;
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment x = numbers(arena, 4, COUNT);
+            MemorySegment y = numbers(arena, 5, COUNT);
+            assertEquals(AttentionElements.dotInJava(DType.F32, x, y, 3, 2 * Lanes.WIDTH),
+                AttentionElements.dot(DType.F32, x, y, 3, 2 * Lanes.WIDTH));
+            MemorySegment expected = arena.allocate(y.byteSize()).copyFrom(y);
+            AttentionElements.scale(DType.F32, expected, 2, x, 3, count, FACTOR, 0);
+            AttentionElements.scale(DType.F32, y, 2, x, 3, count, FACTOR);
+            assertEquals(-1, expected.mismatch(y));
+        }
+    }
+
+    /** Bits of floats, the same for all NaN. */
+    private static int[] canonical(MemorySegment floats) {
+        return IntStream.range(0, Lanes.count(floats))
+            .map(i -> Float.floatToIntBits(floats.getAtIndex(ValueLayout.JAVA_FLOAT, i))).toArray();
     }
 
     private static MemorySegment numbers(Arena arena, long seed, int count) {

@@ -1,0 +1,213 @@
+package org.isobar.backend.cpu.ops;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.stream.IntStream;
+
+import org.isobar.backend.cpu.avx2.Avx2;
+import org.isobar.backend.cpu.avx2.Avx2Adam;
+import org.isobar.backend.cpu.avx2.Avx2Arrays;
+import org.isobar.backend.cpu.avx2.Avx2Gelu;
+import org.isobar.backend.cpu.avx2.Avx2LayerNorm;
+import org.isobar.backend.cpu.avx2.Avx2Loss;
+import org.isobar.backend.cpu.vector.FloatView;
+import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.backend.cpu.vector.WorkerScratch;
+import org.isobar.device.ops.WriteMode;
+import org.isobar.random.Philox;
+import org.isobar.tensor.DType;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The operations in machine code have the bits of the loops in Java, and write to their results only. */
+final class NativeLoopsTest {
+    private static final float FACTOR = 0.7f;
+    private static final int COUNT = 40;
+    private static final int LANES = 8;
+    private static final float[] SPECIAL = {0, -0.0f, Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY,
+        Float.MIN_VALUE, -Float.MIN_VALUE, Float.MAX_VALUE, -Float.MAX_VALUE, -13.164f, 13.164f, 1e-20f, 6, -6};
+
+    private final Arena arena = Arena.ofConfined();
+
+    @BeforeAll
+    static void onlyWhereTheyAreUsed() {
+        assumeTrue(Avx2.isPreferred());
+    }
+
+    @AfterEach
+    void free() {
+        arena.close();
+    }
+
+    @Test
+    void gelu() {
+        MemorySegment x = numbers("x");
+        MemorySegment expected = results();
+        MemorySegment y = results();
+        VectorGelu.forward(expected, x, 0);
+        assertEquals(COUNT, Avx2Gelu.forward(part(y), x));
+        assertSame(expected, y);
+    }
+
+    @Test
+    void gradientOfGelu() {
+        MemorySegment x = numbers("x");
+        MemorySegment dy = numbers("dy");
+        MemorySegment[] expected = {results(), results()};
+        MemorySegment[] found = {results(), results()};
+        VectorGelu.backward(expected[0], expected[1], dy, x, 0);
+        assertEquals(COUNT, Avx2Gelu.backward(part(found[0]), part(found[1]), dy, x));
+        assertSame(expected[0], found[0]);
+        assertSame(expected[1], found[1]);
+    }
+
+    @Test
+    void sumsAndProducts() {
+        MemorySegment x = numbers("x");
+        MemorySegment y = numbers("y");
+        MemorySegment expected = results();
+        MemorySegment found = results();
+        CpuResidual.addScaled(part(expected), x, y, FACTOR, 0);
+        assertEquals(COUNT, Avx2Arrays.addScaled(part(found), x, y, FACTOR));
+        assertSame(expected, found);
+        CpuProducts.add(part(expected), x, 0);
+        assertEquals(COUNT, Avx2Arrays.add(part(found), x));
+        assertSame(expected, found);
+        CpuResidual.scale(part(expected), x, FACTOR, 0);
+        assertEquals(COUNT, Avx2Arrays.scale(part(found), x, FACTOR));
+        assertSame(expected, found);
+        CpuLoss.scaledDifference(part(expected), x, y, FACTOR, 0);
+        assertEquals(COUNT, Avx2Arrays.scaledDifference(part(found), x, y, FACTOR));
+        assertSame(expected, found);
+    }
+
+    /** Only whole vectors are computed, however many there are. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 7, 8, 9, 16, 31})
+    void theRestIsLeft(int count) {
+        MemorySegment x = Lanes.slice(numbers("x"), 0, count);
+        MemorySegment y = results();
+        assertEquals(count / LANES * LANES, Avx2Gelu.forward(Lanes.slice(y, 0, count), x));
+        assertEquals(count / LANES * LANES, Avx2Arrays.scale(Lanes.slice(y, 0, count), x, FACTOR));
+        for (int i = 0; i < Lanes.count(y); i++) {
+            assertEquals(i >= count / LANES * LANES, y.getAtIndex(ValueLayout.JAVA_FLOAT, i) == -1, i + " of " + count);
+        }
+    }
+
+    @Test
+    void adam() {
+        Avx2Adam.Factors factors = new Avx2Adam.Factors(0.9f, 0.1f, 0.95f, 0.05f, -0.01f, 0.3f, 1e-8f, 0.5f);
+        MemorySegment gradient = numbers("gradient");
+        MemorySegment[] expected = {numbers("parameter"), numbers("moment 1"), numbers("moment 2")};
+        MemorySegment[] found = {numbers("parameter"), numbers("moment 1"), numbers("moment 2")};
+        new CpuUpdate.AdamUpdate(factors).run(expected[0], gradient, expected[1], expected[2], 0);
+        assertEquals(COUNT, Avx2Adam.update(found[0], gradient, found[1], found[2], factors));
+        for (int i = 0; i < found.length; i++) {
+            assertSame(expected[i], found[i]);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {3, 4, 22, COUNT})
+    void squares(int count) {
+        MemorySegment x = Lanes.slice(finite("x", COUNT), 0, count);
+        MemorySegment y = Lanes.slice(finite("y", COUNT), 0, count);
+        MemorySegment sum = arena.allocateFrom(ValueLayout.JAVA_DOUBLE, 0);
+        int summed = Avx2Loss.squaredDistance(x, y, sum.address());
+        assertEquals(count / 4 * 4, summed);
+        assertEquals(CpuLoss.squaredDistance(x, y, 0, 0),
+            CpuLoss.squaredDistance(x, y, summed, sum.get(ValueLayout.JAVA_DOUBLE, 0)));
+        assertEquals(summed, Avx2Loss.squaredNorm(x, sum.address()));
+        assertEquals(CpuLoss.squaredNorm(x, 0, 0),
+            CpuLoss.squaredNorm(x, summed, sum.get(ValueLayout.JAVA_DOUBLE, 0)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {8, 24, 192})
+    void layerNorm(int width) {
+        int rows = 3;
+        NormalizedRows expected = rows(rows, width);
+        NormalizedRows found = rows(rows, width);
+        expected.measureInJava(1, rows);
+        Avx2LayerNorm.measure(found.x(1, rows).address(), rows - 1, width, found.means().address() + Float.BYTES,
+            found.invStds().address() + Float.BYTES);
+        assertSame(expected.means(), found.means());
+        assertSame(expected.invStds(), found.invStds());
+        expected.normalizeInJava(expected.y().elements(width, (long) rows * width), expected.x(1, rows), 1, rows - 1);
+        found.normalize(0, 1, rows);
+        assertSame(expected.y().memory(), found.y().memory());
+    }
+
+    private NormalizedRows rows(int rows, int width) {
+        return new NormalizedRows(new FloatView(finite("y", rows * width), DType.F32), finite("x", rows * width),
+            finite("means", rows), finite("stds", rows), finite("gamma", width), finite("beta", width),
+            new WorkerScratch(MemorySegment.NULL, 1, 0));
+    }
+
+    @ParameterizedTest
+    @EnumSource(WriteMode.class)
+    void gradientsOfLayerNorm(WriteMode write) {
+        int rows = 4;
+        for (int width : new int[] {8, 24, 192}) {
+            MemorySegment expectedSums = finite("sums", 2 * width);
+            MemorySegment sums = finite("sums", 2 * width);
+            LayerNormGradientRows expected = gradients(write, rows, width);
+            LayerNormGradientRows found = gradients(write, rows, width);
+            expected.runInJava(Lanes.slice(expected.dxs(), width, (long) rows * width),
+                expected.dys().elements(width, (long) rows * width),
+                Lanes.slice(expected.xs(), width, (long) rows * width), 1, rows - 1, expectedSums);
+            found.run(0, 1, rows, sums);
+            assertSame(expected.dxs(), found.dxs());
+            assertSame(expectedSums, sums);
+        }
+    }
+
+    private LayerNormGradientRows gradients(WriteMode write, int rows, int width) {
+        return new LayerNormGradientRows(finite("dx", rows * width),
+            new FloatView(finite("dy", rows * width), DType.F32), finite("x", rows * width), finite("means", rows),
+            finite("stds", rows), finite("gamma", width), write, new WorkerScratch(MemorySegment.NULL, 1, 0));
+    }
+
+    /** Random numbers, with special ones among them. */
+    private MemorySegment numbers(String name) {
+        MemorySegment numbers = finite(name, COUNT);
+        for (int i = 0; i < SPECIAL.length; i++) {
+            numbers.setAtIndex(ValueLayout.JAVA_FLOAT, (name.hashCode() & 1) + 2 * i, SPECIAL[i]);
+        }
+        return numbers;
+    }
+
+    private MemorySegment finite(String name, int count) {
+        return arena.allocateFrom(ValueLayout.JAVA_FLOAT, Philox.normals(Philox.Key.of(7, name), count, 3));
+    }
+
+    /** Room for results, and one more vector, that no operation may change. */
+    private MemorySegment results() {
+        MemorySegment results = arena.allocate((COUNT + LANES) * Float.BYTES, Float.BYTES);
+        IntStream.range(0, COUNT + LANES).forEach(i -> results.setAtIndex(ValueLayout.JAVA_FLOAT, i, -1));
+        return results;
+    }
+
+    private static MemorySegment part(MemorySegment results) {
+        return Lanes.slice(results, 0, COUNT);
+    }
+
+    /** Compares bits, except those of NaN. */
+    private static void assertSame(MemorySegment expected, MemorySegment found) {
+        assertArrayEquals(bits(expected), bits(found));
+    }
+
+    private static int[] bits(MemorySegment floats) {
+        return IntStream.range(0, Lanes.count(floats))
+            .map(i -> Float.floatToIntBits(floats.getAtIndex(ValueLayout.JAVA_FLOAT, i))).toArray();
+    }
+}
