@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <cstring>
+
 #include "block.h"
 
 namespace sim {
@@ -195,8 +197,13 @@ void noteShared(uintptr_t a, size_t bytes, Use use, const void* pc) {
     }
     Access access{static_cast<uint16_t>(self->number), self->warp(), use};
     Cell* first = cells[fixed ? 0 : 1] + offset;
+    Cell before = *first;
     for (size_t i = 0; i < bytes; ++i) {
-        check(first[i], access, {offset + i, fixed ? Kind::STATIC : Kind::DYNAMIC, pc});
+        if (i > 0 && memcmp(first + i, &before, sizeof(Cell)) == 0) {
+            first[i] = *first;  // the same access to the same history, as mostly for all bytes of a number
+        } else {
+            check(first[i], access, {offset + i, fixed ? Kind::STATIC : Kind::DYNAMIC, pc});
+        }
     }
 }
 

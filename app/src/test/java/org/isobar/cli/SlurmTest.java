@@ -78,7 +78,6 @@ class SlurmTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        tp4     | --nodes 1 submit_pm_mp.sh --config=tiny --device=cpu --tensor_parallel=4
         cp2-tp2 | --nodes 4 --ntasks-per-node 1 submit_pm_mp.sh --config=tiny --device=cpu \
         --context_parallel=2 --tensor_parallel=2 --parallel_order=cp-tp-dp
         dp2     | --nodes 2 --ntasks-per-node 1 submit_pm_dp.sh --config=tiny --device=cpu
@@ -86,6 +85,14 @@ class SlurmTest {
     void severalProcessesHaveTheLossesOfOne(String name, String arguments) throws Exception {
         String output = train(name, arguments);
         expect(losses(output), TOLERANCE, output);
+    }
+
+    /** On one node. */
+    @Tag("slow")
+    @Test
+    void fourTasksOfANodeHaveTheLossesOfOne() throws Exception {
+        severalProcessesHaveTheLossesOfOne("tp4",
+            "--nodes 1 submit_pm_mp.sh --config=tiny --device=cpu --tensor_parallel=4");
     }
 
     private static void expect(List<Double> found, double tolerance, String output) {

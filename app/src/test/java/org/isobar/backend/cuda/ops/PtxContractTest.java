@@ -22,7 +22,6 @@ import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
 import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
 import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
 import org.isobar.tensor.DType;
-import org.isobar.verify.GoldenCase;
 import org.isobar.verify.contract.ContractCase;
 import org.isobar.verify.contract.TensorOpsContract;
 import org.junit.jupiter.api.AfterAll;
@@ -37,9 +36,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * The contract and the golden cases on the code that the real NVRTC makes of the kernels, which the PTX machine runs:
- * as {@code --enable_jit} has it, in TF32, and with a kernel for each operation, in full single precision, with atomic
- * additions.
+ * The contract on the code that the real NVRTC makes of the kernels, which the PTX machine runs: as {@code --enable_jit}
+ * has it, in TF32, and with a kernel for each operation, in full single precision, with atomic additions.
  */
 @Execution(ExecutionMode.CONCURRENT)
 @Tag("ptx")
@@ -110,13 +108,5 @@ class PtxContractTest {
             assertEquals(2, cases.size(), "forward and backward");
             cases.forEach(one -> one.run(other));
         }
-    }
-
-    @TestFactory
-    @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
-    Stream<DynamicTest> goldenCasesHold() {
-        return GoldenCase.all().stream().flatMap(golden -> Stream.of(DType.F32, DType.BF16).map(compute ->
-            dynamicTest(golden.name() + " in " + compute, () -> assertEquals(List.of(),
-                golden.run(fused, compute).stream().filter(d -> !d.isWithinTolerance()).toList()))));
     }
 }
