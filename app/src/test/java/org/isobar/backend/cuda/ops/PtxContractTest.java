@@ -36,8 +36,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * The contract on the code that the real NVRTC makes of the kernels, which the PTX machine runs: as {@code --enable_jit}
- * has it, in TF32, and with a kernel for each operation, in full single precision, with atomic additions.
+ * The contract on the code that the real NVRTC makes of the kernels, which the PTX machine runs: as {@code
+ * --enable_jit} has it, in TF32, and with a kernel for each operation, in full single precision, with atomic additions.
  */
 @Execution(ExecutionMode.CONCURRENT)
 @Tag("ptx")
