@@ -53,7 +53,7 @@ final class SoftmaxTile {
         }
     }
 
-    /** Returns the address of the float at {@code index}, which {@code count} floats begin at. */
+    /** Returns the address of {@code count} floats from {@code index} on. */
     private static long address(MemorySegment memory, int index, int count) {
         assert (long) (index + count) * Float.BYTES <= memory.byteSize() : index + " + " + count;
         return memory.address() + (long) index * Float.BYTES;

@@ -17,8 +17,11 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** The golden cases on the code that the real NVRTC makes of the kernels, as {@code --enable_jit} has it, in TF32. */
+@Execution(ExecutionMode.CONCURRENT)
 @Tag("ptx")
 class PtxGoldenTest {
     private static CudaDevice device;
@@ -36,6 +39,7 @@ class PtxGoldenTest {
     }
 
     @TestFactory
+    @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> goldenCasesHold() {
         return GoldenCase.all().stream().flatMap(golden -> Stream.of(DType.F32, DType.BF16).map(compute ->
             dynamicTest(golden.name() + " in " + compute, () -> assertEquals(List.of(),
