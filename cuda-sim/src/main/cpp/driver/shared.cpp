@@ -26,7 +26,9 @@ struct Cell {
     uint8_t otherWarp = 0;
     bool severalLanes = false;  // several lanes of the last reader's warp read it at that time
     bool atomic = false;
+    uint8_t unused = 0;  // without padding, equal cells have equal bytes
 };
+static_assert(sizeof(Cell) == 20);
 
 constexpr size_t CELLS = 256 << 10;
 Cell* cells[2];                            // of static and of dynamic shared memory
@@ -200,7 +202,7 @@ void noteShared(uintptr_t a, size_t bytes, Use use, const void* pc) {
     Cell before = *first;
     for (size_t i = 0; i < bytes; ++i) {
         if (i > 0 && memcmp(first + i, &before, sizeof(Cell)) == 0) {
-            first[i] = *first;  // the same access to the same history, as mostly for all bytes of a number
+            first[i] = *first;  // bytes with the same history get the same result
         } else {
             check(first[i], access, {offset + i, fixed ? Kind::STATIC : Kind::DYNAMIC, pc});
         }

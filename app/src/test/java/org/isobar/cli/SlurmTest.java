@@ -80,14 +80,14 @@ class SlurmTest {
     @CsvSource(delimiter = '|', textBlock = """
         cp2-tp2 | --nodes 4 --ntasks-per-node 1 submit_pm_mp.sh --config=tiny --device=cpu \
         --context_parallel=2 --tensor_parallel=2 --parallel_order=cp-tp-dp
-        dp2     | --nodes 2 --ntasks-per-node 1 submit_pm_dp.sh --config=tiny --device=cpu
+        dp2     | --nodes 1 --ntasks-per-node 2 submit_pm_dp.sh --config=tiny --device=cpu
         """)
     void severalProcessesHaveTheLossesOfOne(String name, String arguments) throws Exception {
         String output = train(name, arguments);
         expect(losses(output), TOLERANCE, output);
     }
 
-    /** On one node. */
+    /** As {@code submit_pm_mp.sh} asks for by default. Otherwise tasks of one node are two. */
     @Tag("slow")
     @Test
     void fourTasksOfANodeHaveTheLossesOfOne() throws Exception {

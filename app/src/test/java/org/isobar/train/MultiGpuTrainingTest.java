@@ -64,12 +64,14 @@ class MultiGpuTrainingTest {
     }
 
     /** Captured steps, including NCCL, have the same bits as issued steps. */
-    @Test
-    void capturedStepsHaveTheSameBits() throws Exception {
-        checkCaptured(2, "bf16", "--tensor_parallel=2 --set=enable_jit=true --set=enable_fused=true");
+    @ParameterizedTest
+    @CsvSource({"none, --context_parallel=2",
+        "bf16, --tensor_parallel=2 --set=enable_jit=true --set=enable_fused=true"})
+    void capturedStepsHaveTheSameBits(String mode, String layout) throws Exception {
+        checkCaptured(2, mode, layout);
     }
 
-    /** {@code VerifyCommandTest} runs this layout, too. */
+    /** Both groups at once. Otherwise {@code VerifyCommandTest} alone runs four ranks over NCCL, without graphs. */
     @Tag("slow")
     @Test
     void capturedStepsOfFourRanksHaveTheSameBits() throws Exception {

@@ -24,7 +24,7 @@ final class SoftmaxTile {
     /** Writes the maximum of each row, ignoring NaN. */
     static void toMaxima(MemorySegment memory, int scores, int maxima, int rows, int columns) {
         if (Avx2.isPreferred()) {
-            Avx2Softmax.maxima(address(memory, scores, rows * columns), address(memory, maxima, rows), rows,
+            Avx2Softmax.maxima(address(memory, scores, (long) rows * columns), address(memory, maxima, rows), rows,
                 columns / WIDTH);
         } else {
             toMaximaInJava(memory, scores, maxima, rows, columns);
@@ -46,17 +46,16 @@ final class SoftmaxTile {
     /** Replaces scores by weights in F32, and writes one vector of partial sums per row. */
     static void toFloats(MemorySegment memory, int scores, int maxima, int sums, int rows, int columns, float factor) {
         if (Avx2.isPreferred()) {
-            Avx2Softmax.weights(address(memory, scores, rows * columns), address(memory, maxima, rows),
-                address(memory, sums, rows * WIDTH), rows, columns / WIDTH, factor);
+            Avx2Softmax.weights(address(memory, scores, (long) rows * columns), address(memory, maxima, rows),
+                address(memory, sums, (long) rows * WIDTH), rows, columns / WIDTH, factor);
         } else {
             toFloatsInJava(memory, scores, maxima, sums, rows, columns, factor);
         }
     }
 
     /** Returns the address of {@code count} floats from {@code index} on. */
-    private static long address(MemorySegment memory, int index, int count) {
-        assert (long) (index + count) * Float.BYTES <= memory.byteSize() : index + " + " + count;
-        return memory.address() + (long) index * Float.BYTES;
+    private static long address(MemorySegment memory, int index, long count) {
+        return Lanes.slice(memory, index, index + count).address();
     }
 
     static void toFloatsInJava(MemorySegment memory, int scores, int maxima, int sums, int rows, int columns,

@@ -84,10 +84,7 @@ final class Assembler extends InstructionEncoder {
 
     /** Sets all lanes to the lower 32 bits of a general register. */
     void broadcastBits(int to, int from) {
-        int8(0xC4); // vmovd
-        int8((to > LOW_BITS ? 0 : 0x80) | 0x40 | (from > LOW_BITS ? 0 : 0x20) | MAP_0F);
-        int8(0x78 | PREFIX_66);
-        int8(0x6E);
+        vexHalf(PREFIX_66, 0x6E, to, from); // vmovd
         modRm(DIRECT, to, from);
         vex(MAP_0F38, PREFIX_66, 0x18, to, UNUSED, to);
         modRm(DIRECT, to, to);
@@ -115,12 +112,6 @@ final class Assembler extends InstructionEncoder {
     void loadDoubles(int to, int base, long displacement) {
         vex(MAP_0F, NO_PREFIX, 0x5A, to, UNUSED, base);
         memory(to, base, displacement);
-    }
-
-    /** Stores the first lane, a double. */
-    void storeDouble(int base, long displacement, int from) {
-        vex(MAP_0F, PREFIX_F2, 0x11, from, UNUSED, base);
-        memory(from, base, displacement);
     }
 
     /** Stores the first lane, a float. */
@@ -167,10 +158,13 @@ final class Assembler extends InstructionEncoder {
 
     /** Sets the lower 32 bits of a general register to those of the first lane, and the others to zero. */
     void firstBits(int to, int from) {
-        int8(0xC4); // vmovd
-        int8((from > LOW_BITS ? 0 : 0x80) | 0x40 | (to > LOW_BITS ? 0 : 0x20) | MAP_0F);
-        int8(0x78 | PREFIX_66);
-        int8(0x7E);
+        vexHalf(PREFIX_66, 0x7E, from, to); // vmovd
+        modRm(DIRECT, from, to);
+    }
+
+    /** Sets a general register to the bits of the first lane, a double. */
+    void firstDoubleBits(int to, int from) {
+        vexHalf(PREFIX_66 | WIDE, 0x7E, from, to); // vmovq
         modRm(DIRECT, from, to);
     }
 
@@ -212,36 +206,36 @@ final class Assembler extends InstructionEncoder {
 
     /** {@code to = from}, 64 bits. */
     void copy(int to, int from) {
-        word(0x89, to, from);
+        apply64(0x89, to, from);
     }
 
     /** {@code to = memory}, 64 bits. */
-    void loadWord(int to, int base, long displacement) {
-        int8(0x48 | (to > LOW_BITS ? 4 : 0) | (base > LOW_BITS ? 1 : 0));
+    void load64(int to, int base, long displacement) {
+        rex(to, base);
         int8(0x8B);
         memory(to, base, displacement);
     }
 
     /** {@code memory = from}, 64 bits. */
-    void storeWord(int base, long displacement, int from) {
-        int8(0x48 | (from > LOW_BITS ? 4 : 0) | (base > LOW_BITS ? 1 : 0));
+    void store64(int base, long displacement, int from) {
+        rex(from, base);
         int8(0x89);
         memory(from, base, displacement);
     }
 
     /** {@code to += from}, 64 bits. */
-    void addWord(int to, int from) {
-        word(0x01, to, from);
+    void add64(int to, int from) {
+        apply64(0x01, to, from);
     }
 
     /** {@code to -= from}, 64 bits. */
-    void subtractWord(int to, int from) {
-        word(0x29, to, from);
+    void subtract64(int to, int from) {
+        apply64(0x29, to, from);
     }
 
-    /** Multiplies a register by the bytes of a vector. */
+    /** Multiplies a register by the size of a vector in bytes. */
     void timesVector(int register) {
-        int8(0x48 | (register > LOW_BITS ? 1 : 0));
+        rex(0, register);
         int8(0xC1);
         modRm(DIRECT, 4, register);
         int8(Integer.numberOfTrailingZeros(VECTOR));
@@ -249,13 +243,16 @@ final class Assembler extends InstructionEncoder {
 
     /** {@code register += value}, 64 bits. */
     void increase(int register, long value) {
-        int8(0x48 | (register > LOW_BITS ? 1 : 0));
+        rex(0, register);
         int8(0x81);
         modRm(DIRECT, 0, register);
         int32(Math.toIntExact(value));
     }
 
-    /** Repeats code for so many vectors, more than none; each address increases by a vector after each. */
+    /**
+     * Emits a loop that runs {@code code} once per vector. The register {@code vectors} holds their number, at least
+     * one. After each, the addresses increase by a vector.
+     */
     void forEachVector(int vectors, Runnable code, int... addresses) {
         int loop = position();
         code.run();
@@ -279,7 +276,7 @@ final class Assembler extends InstructionEncoder {
 
     /** {@code register >>>= 32}. */
     void takeUpperHalf(int register) {
-        int8(0x48 | (register > LOW_BITS ? 1 : 0));
+        rex(0, register);
         int8(0xC1);
         modRm(DIRECT, 5, register);
         int8(Integer.SIZE);

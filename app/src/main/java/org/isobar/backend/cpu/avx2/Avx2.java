@@ -27,12 +27,26 @@ public final class Avx2 {
      * Returns the number of whole vectors in {@code floats}.
      *
      * @param others memory that code accesses in the same range
+     * @throws IndexOutOfBoundsException if other memory is shorter
      */
     static int vectors(MemorySegment floats, MemorySegment... others) {
         for (MemorySegment other : others) {
-            assert other.byteSize() >= floats.byteSize() : other + " is shorter than " + floats;
+            requireBytes(other, floats.byteSize());
         }
         return Math.toIntExact(floats.byteSize() / Assembler.VECTOR);
+    }
+
+    static void requireBytes(MemorySegment memory, long bytes) {
+        if (memory.byteSize() < bytes) {
+            throw new IndexOutOfBoundsException(memory.byteSize() + " bytes instead of " + bytes);
+        }
+    }
+
+    /** Checks that memory consists of {@code vectors} vectors, at least one. */
+    static void requireWhole(MemorySegment memory, int vectors) {
+        if (vectors == 0 || memory.byteSize() != (long) vectors * Assembler.VECTOR) {
+            throw new IndexOutOfBoundsException(memory.byteSize() + " bytes are no whole vectors");
+        }
     }
 
     static boolean suits(String architecture, Set<String> features) {

@@ -3,6 +3,7 @@ package org.isobar.backend.cpu.avx2;
 import java.lang.foreign.MemorySegment;
 
 import org.isobar.backend.cpu.avx2.InstructionEncoder.Operation;
+import org.isobar.backend.cpu.vector.AdamFactors;
 
 /** Machine code of Adam in single precision, with the bits of the loop in {@code CpuUpdate}. */
 public final class Avx2Adam {
@@ -32,25 +33,17 @@ public final class Avx2Adam {
     private Avx2Adam() { }
 
     /**
-     * Constants of the update of every element: the next moments are {@code m = beta1 m + share1 g} and {@code v =
-     * beta2 v + share2 g^2}, where g is the gradient times {@code part}, and the change of the parameter is {@code step
-     * m / (sqrt(v) / root + epsilon)}. So {@code step} is negative, and {@code root} is sqrt(1 - beta2^t).
-     */
-    public record Factors(float beta1, float share1, float beta2, float share2, float step, float root, float epsilon,
-        float part) { }
-
-    /**
      * Updates the whole vectors of parameters and moments.
      *
      * @return the number of elements that were updated
      */
     public static int update(MemorySegment parameter, MemorySegment gradient, MemorySegment moment1,
-        MemorySegment moment2, Factors by) {
+        MemorySegment moment2, AdamFactors factors) {
         int vectors = Avx2.vectors(parameter, gradient, moment1, moment2);
         if (vectors > 0) {
             UPDATE.run(parameter.address(), gradient.address(), moment1.address(), moment2.address(), vectors, 0,
-                pair(by.beta1, by.share1), pair(by.beta2, by.share2), pair(by.step, by.root),
-                pair(by.epsilon, by.part));
+                pair(factors.beta1(), factors.share1()), pair(factors.beta2(), factors.share2()),
+                pair(factors.step(), factors.root()), pair(factors.epsilon(), factors.part()));
         }
         return vectors * Assembler.LANES;
     }

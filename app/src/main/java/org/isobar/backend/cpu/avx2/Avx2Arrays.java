@@ -52,8 +52,8 @@ public final class Avx2Arrays {
     /** Returns the dot product of x and y, which consist of whole vectors. */
     public static float dot(MemorySegment x, MemorySegment y) {
         int vectors = Avx2.vectors(x, y);
-        assert vectors > 0 && x.byteSize() % Assembler.VECTOR == 0 : x;
-        return Float.intBitsToFloat(DOT.run(0, x.address(), y.address(), vectors, 0, 0));
+        Avx2.requireWhole(x, vectors);
+        return Float.intBitsToFloat((int) DOT.run(0, x.address(), y.address(), vectors, 0, 0));
     }
 
     private static int run(MachineCode code, MemorySegment to, MemorySegment x, MemorySegment y, float factor) {

@@ -109,8 +109,8 @@ public final class Avx2LayerNorm {
         int row = to.position();
         to.broadcast(mean, means, 0);
         to.broadcast(invStd, invStds, 0);
-        to.loadWord(gamma, Assembler.RSP, Assembler.SEVENTH);
-        to.loadWord(beta, Assembler.RSP, Assembler.SEVENTH + Long.BYTES);
+        to.load64(gamma, Assembler.RSP, Assembler.SEVENTH);
+        to.load64(beta, Assembler.RSP, Assembler.SEVENTH + Long.BYTES);
         to.copy(vectors, width);
         to.forEachVector(vectors, () -> {
             to.load(normal, x, 0);
@@ -182,15 +182,15 @@ public final class Avx2LayerNorm {
 
         /** Loads the statistic of this row, whose address is on the stack, and moves the address to the next row. */
         private void statistic(int vector, int argument) {
-            to.loadWord(VECTORS, Assembler.RSP, argument);
+            to.load64(VECTORS, Assembler.RSP, argument);
             to.broadcast(vector, VECTORS, 0);
             to.increase(VECTORS, Float.BYTES);
-            to.storeWord(Assembler.RSP, argument, VECTORS);
+            to.store64(Assembler.RSP, argument, VECTORS);
         }
 
         /** Starts a pass over the row. */
         private void start() {
-            to.loadWord(GAMMA, Assembler.RSP, GAMMAS);
+            to.load64(GAMMA, Assembler.RSP, GAMMAS);
             to.copy(VECTORS, WIDTH);
         }
 
@@ -204,7 +204,7 @@ public final class Avx2LayerNorm {
             start();
             to.copy(BETA_SUMS, WIDTH);
             to.timesVector(BETA_SUMS);
-            to.addWord(BETA_SUMS, SUMS);
+            to.add64(BETA_SUMS, SUMS);
             to.zero(SUM_G);
             to.zero(SUM_GN);
             to.forEachVector(VECTORS, () -> {
@@ -230,7 +230,7 @@ public final class Avx2LayerNorm {
             to.copy(VECTORS, WIDTH);
             to.timesVector(VECTORS);
             for (int address : new int[] {DY, X, SUMS}) {
-                to.subtractWord(address, VECTORS);
+                to.subtract64(address, VECTORS);
             }
         }
 

@@ -13,35 +13,35 @@ public final class Avx2Loss {
 
     private Avx2Loss() { }
 
-    /**
-     * Computes the sum of (x - y)^2 over whole vectors of doubles.
-     *
-     * @param sum address of the result, which is set if there is such a vector
-     * @return the number of elements summed
-     */
-    public static int squaredDistance(MemorySegment x, MemorySegment y, long sum) {
-        assert y.byteSize() >= x.byteSize() : y + " is shorter than " + x;
-        return run(DISTANCE, x, y, sum);
+    /** Number of elements of x in whole vectors of doubles, which the sums are over. */
+    public static int summed(MemorySegment x) {
+        return vectors(x) * LANES;
     }
 
-    /** Computes the sum of x^2 in the same way. */
-    public static int squaredNorm(MemorySegment x, long sum) {
-        return run(NORM, x, x, sum);
+    private static int vectors(MemorySegment x) {
+        return Math.toIntExact(x.byteSize() / (LANES * Float.BYTES));
     }
 
-    private static int run(MachineCode code, MemorySegment x, MemorySegment y, long sum) {
-        int vectors = Math.toIntExact(x.byteSize() / (LANES * Float.BYTES));
-        if (vectors > 0) {
-            code.run(x.address(), y.address(), vectors, sum);
-        }
-        return vectors * LANES;
+    /** Returns the sum of (x - y)^2. */
+    public static double squaredDistance(MemorySegment x, MemorySegment y) {
+        Avx2.requireBytes(y, x.byteSize());
+        return run(DISTANCE, x, y);
+    }
+
+    /** Returns the sum of x^2. */
+    public static double squaredNorm(MemorySegment x) {
+        return run(NORM, x, x);
+    }
+
+    private static double run(MachineCode code, MemorySegment x, MemorySegment y) {
+        int vectors = vectors(x);
+        return vectors == 0 ? 0 : Double.longBitsToDouble(code.run(x.address(), y.address(), vectors, 0, 0, 0));
     }
 
     private static MachineCode sum(boolean distance) {
         int x = Assembler.RDI;
         int y = Assembler.RSI;
         int vectors = Assembler.RDX;
-        int result = Assembler.RCX;
         int sums = 0;
         int value = 1;
         int other = 2;
@@ -64,7 +64,7 @@ public final class Avx2Loss {
         to.apply(Operation.ADD_DOUBLES, value, value, sums);
         to.swapDoubles(sums, sums);
         to.apply(Operation.ADD_DOUBLES, value, value, sums);
-        to.storeDouble(result, 0, value);
+        to.firstDoubleBits(Assembler.RAX, value);
         to.ret();
         return new MachineCode(to.bytes());
     }

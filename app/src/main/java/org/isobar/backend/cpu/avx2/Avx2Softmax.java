@@ -56,15 +56,15 @@ public final class Avx2Softmax {
     private Avx2Softmax() { }
 
     /**
-     * Computes the maximum of each row of scores, ignoring NaN.
+     * Computes the maximum of each row of scores, ignoring NaN. If it is zero, its sign may differ from that in Java,
+     * which no weight and no sum depends on.
      *
      * @param scores  address of the scores, in consecutive rows
      * @param maxima  address of the maxima
      * @param vectors length of a row, in vectors of {@link Assembler#LANES}
      */
     public static void maxima(long scores, long maxima, int rows, int vectors) {
-        assert vectors > 0 : vectors;
-        if (rows > 0) {
+        if (rows > 0 && vectors > 0) {
             MAXIMA.run(scores, maxima, rows, vectors);
         }
     }
@@ -78,8 +78,7 @@ public final class Avx2Softmax {
      * @param vectors length of a row, in vectors of {@link Assembler#LANES}
      */
     public static void weights(long scores, long maxima, long sums, int rows, int vectors, float factor) {
-        assert vectors > 0 : vectors;
-        if (rows > 0) {
+        if (rows > 0 && vectors > 0) {
             ROWS_OF_WEIGHTS.run(scores, maxima, sums, rows, vectors, Float.floatToRawIntBits(factor));
         }
     }
@@ -177,19 +176,17 @@ public final class Avx2Softmax {
         Power power = new Power(to);
         to.load(SUM, SUMS, 0);
         to.zero(RANGE);
-        int loop = to.position();
-        to.load(X, SCORES, 0);
-        to.apply(Operation.SUBTRACT, X, X, M);
-        to.apply(Operation.MULTIPLY, X, X, FACTOR);
-        to.apply(Operation.ADD, SHIFTED, X, ROUND);
-        to.apply(Operation.XOR, P, SHIFTED, within);
-        to.apply(Operation.OR, RANGE, RANGE, P);
-        power.compute();
-        to.store(WEIGHTS_TO, 0, P);
-        to.apply(Operation.ADD, SUM, SUM, P);
-        to.increase(SCORES, Assembler.VECTOR);
-        to.increase(WEIGHTS_TO, Assembler.VECTOR);
-        to.repeat(VECTORS, loop);
+        to.forEachVector(VECTORS, () -> {
+            to.load(X, SCORES, 0);
+            to.apply(Operation.SUBTRACT, X, X, M);
+            to.apply(Operation.MULTIPLY, X, X, FACTOR);
+            to.apply(Operation.ADD, SHIFTED, X, ROUND);
+            to.apply(Operation.XOR, P, SHIFTED, within);
+            to.apply(Operation.OR, RANGE, RANGE, P);
+            power.compute();
+            to.store(WEIGHTS_TO, 0, P);
+            to.apply(Operation.ADD, SUM, SUM, P);
+        }, SCORES, WEIGHTS_TO);
         to.store(SUMS, 0, SUM);
         to.apply(Operation.AND, RANGE, RANGE, to.repeated(PowerPolynomial.BEYOND));
         to.zero(X);
@@ -214,23 +211,19 @@ public final class Avx2Softmax {
         to.copy(REFERENCE, REFERENCES);
         to.copy(DELTA, DELTAS);
         to.copy(REMAINING, EXTENTS);
-        int loop = to.position();
-        to.load(X, SCORES, 0);
-        to.apply(Operation.MULTIPLY_ADD, X, FACTOR, REFERENCE, 0);
-        to.apply(Operation.MAXIMUM, X, LEAST, X); // NaN remains NaN
-        to.apply(Operation.MINIMUM, X, ONE, X);
-        to.apply(Operation.ADD, SHIFTED, X, ROUND);
-        power.compute();
-        to.load(X, D_WEIGHTS, 0);
-        to.apply(Operation.SUBTRACT, X, X, DELTA, 0);
-        to.apply(Operation.MULTIPLY, X, X, P);
-        to.store(SCORES, 0, P);
-        to.store(D_WEIGHTS, 0, X);
-        to.increase(SCORES, Assembler.VECTOR);
-        to.increase(D_WEIGHTS, Assembler.VECTOR);
-        to.increase(REFERENCE, Assembler.VECTOR);
-        to.increase(DELTA, Assembler.VECTOR);
-        to.repeat(REMAINING, loop);
+        to.forEachVector(REMAINING, () -> {
+            to.load(X, SCORES, 0);
+            to.apply(Operation.MULTIPLY_ADD, X, FACTOR, REFERENCE, 0);
+            to.apply(Operation.MAXIMUM, X, LEAST, X); // NaN remains NaN
+            to.apply(Operation.MINIMUM, X, ONE, X);
+            to.apply(Operation.ADD, SHIFTED, X, ROUND);
+            power.compute();
+            to.load(X, D_WEIGHTS, 0);
+            to.apply(Operation.SUBTRACT, X, X, DELTA, 0);
+            to.apply(Operation.MULTIPLY, X, X, P);
+            to.store(SCORES, 0, P);
+            to.store(D_WEIGHTS, 0, X);
+        }, SCORES, D_WEIGHTS, REFERENCE, DELTA);
         to.repeat(ROWS, row);
         to.ret();
         return new MachineCode(to.bytes());

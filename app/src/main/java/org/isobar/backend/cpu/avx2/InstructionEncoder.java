@@ -18,7 +18,6 @@ class InstructionEncoder {
     static final int NO_PREFIX = 0;
     static final int PREFIX_66 = 1;
     static final int PREFIX_F3 = 2;
-    static final int PREFIX_F2 = 3;
     /** The bit of the VEX prefix that makes instructions for floats ones for doubles. */
     static final int WIDE = 0x80;
     /** Instructions with one source leave this field of the VEX prefix at register 0. */
@@ -52,9 +51,9 @@ class InstructionEncoder {
         ADD_PRODUCT(MAP_0F38, PREFIX_66, 0xB8),
         /** {@code to = to * x + y}, rounded once. */
         MULTIPLY_ADD(MAP_0F38, PREFIX_66, 0xA8),
-        /** y where one of x and y is NaN. */
+        /** y where one of x and y is NaN, or both are zero. */
         MINIMUM(MAP_0F, NO_PREFIX, 0x5D),
-        /** y where one of x and y is NaN. */
+        /** y where one of x and y is NaN, or both are zero. */
         MAXIMUM(MAP_0F, NO_PREFIX, 0x5F),
         AND(MAP_0F, NO_PREFIX, 0x54),
         OR(MAP_0F, NO_PREFIX, 0x56),
@@ -142,9 +141,18 @@ class InstructionEncoder {
 
     /** The VEX prefix of three bytes, which stores the upper bits of register numbers inverted, and the opcode. */
     final void vex(int map, int prefix, int opcode, int register, int source, int base) {
+        vex(map, opcode, register, base, (~source & 0xF) << 3 | 4 | prefix);
+    }
+
+    /** The same for an instruction of 128 bits with one source. */
+    final void vexHalf(int prefix, int opcode, int register, int base) {
+        vex(MAP_0F, opcode, register, base, (~UNUSED & 0xF) << 3 | prefix);
+    }
+
+    private void vex(int map, int opcode, int register, int base, int last) {
         int8(0xC4);
         int8((register > LOW_BITS ? 0 : 0x80) | 0x40 | (base > LOW_BITS ? 0 : 0x20) | map);
-        int8((~source & 0xF) << 3 | 4 | prefix);
+        int8(last);
         int8(opcode);
     }
 
@@ -171,9 +179,15 @@ class InstructionEncoder {
         int8(mode << 6 | (register & LOW_BITS) << 3 | operand & LOW_BITS);
     }
 
-    final void word(int opcode, int to, int from) {
-        int8(0x48 | (from > LOW_BITS ? 4 : 0) | (to > LOW_BITS ? 1 : 0));
+    /** An instruction of 64 bits on two general registers. */
+    final void apply64(int opcode, int to, int from) {
+        rex(from, to);
         int8(opcode);
         modRm(DIRECT, from, to);
+    }
+
+    /** The prefix of instructions of 64 bits, with the upper bits of register numbers. */
+    final void rex(int register, int base) {
+        int8(0x48 | (register > LOW_BITS ? 4 : 0) | (base > LOW_BITS ? 1 : 0));
     }
 }

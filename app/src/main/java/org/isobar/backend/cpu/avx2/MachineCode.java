@@ -12,7 +12,7 @@ import java.lang.invoke.MethodHandle;
  */
 final class MachineCode implements AutoCloseable {
     private static final Linker LINKER = Linker.nativeLinker();
-    private static final FunctionDescriptor FUNCTION = FunctionDescriptor.of(ValueLayout.JAVA_INT,
+    private static final FunctionDescriptor FUNCTION = FunctionDescriptor.of(ValueLayout.JAVA_LONG,
         ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG,
         ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG);
     private static final MethodHandle CALL = call(FUNCTION);
@@ -69,21 +69,21 @@ final class MachineCode implements AutoCloseable {
         run(first, second, third, fourth, 0, 0);
     }
 
-    /** Calls the function, and returns the lower 32 bits of its result. */
-    int run(long first, long second, long third, long fourth, long fifth, long sixth) {
+    /** Calls the function, and returns its result. */
+    long run(long first, long second, long third, long fourth, long fifth, long sixth) {
         try {
-            return (int) CALL.invokeExact(code, first, second, third, fourth, fifth, sixth);
+            return (long) CALL.invokeExact(code, first, second, third, fourth, fifth, sixth);
         } catch (Throwable thrown) {
             throw new AssertionError(thrown);
         }
     }
 
-    /** Calls a function of more arguments. */
+    /** Calls a function of ten arguments. */
     void run(long first, long second, long third, long fourth, long fifth, long sixth, long seventh, long eighth,
         long ninth, long tenth) {
         try {
-            int unused = (int) LONG_CALL.invokeExact(code, first, second, third, fourth, fifth, sixth, seventh, eighth,
-                ninth, tenth);
+            long unused = (long) LONG_CALL.invokeExact(code, first, second, third, fourth, fifth, sixth, seventh,
+                eighth, ninth, tenth);
         } catch (Throwable thrown) {
             throw new AssertionError(thrown);
         }

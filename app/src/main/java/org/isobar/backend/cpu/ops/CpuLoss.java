@@ -59,8 +59,8 @@ final class CpuLoss implements LossOps {
             long base = b * sample;
             MemorySegment targetPart = slice(targets, base + from, base + to);
             long at = 2 * (b * chunks + from / ChunkedRange.ELEMENTS);
-            squaredDistance(slice(predictions, base + from, base + to), targetPart, sums, at);
-            squaredNorm(targetPart, sums, at + 1);
+            sums.setAtIndex(DOUBLE, at, squaredDistance(slice(predictions, base + from, base + to), targetPart));
+            sums.setAtIndex(DOUBLE, at + 1, squaredNorm(targetPart));
         });
         MemorySegment norm = HostStorage.of(norms);
         for (int b = 0; b < batch; b++) {
@@ -116,8 +116,8 @@ final class CpuLoss implements LossOps {
             double sum = 0;
             for (int j = 0; j < height; j++) {
                 long row = task * field + (long) j * width;
-                squaredDistance(slice(predictions, row, row + width), slice(targets, row, row + width), errors, task);
-                sum += weights[j] * errors.getAtIndex(DOUBLE, task);
+                sum += weights[j]
+                    * squaredDistance(slice(predictions, row, row + width), slice(targets, row, row + width));
             }
             errors.setAtIndex(DOUBLE, task, Math.sqrt(sum / field));
         });
@@ -131,12 +131,10 @@ final class CpuLoss implements LossOps {
         }
     }
 
-    /** Stores the sum of (x - y)^2 as number {@code at} of {@code results}. */
-    private static void squaredDistance(MemorySegment x, MemorySegment y, MemorySegment results, long at) {
-        results.setAtIndex(DOUBLE, at, 0);
-        int summed = Avx2.isPreferred()
-            ? Avx2Loss.squaredDistance(x, y, results.address() + at * Double.BYTES) : 0;
-        results.setAtIndex(DOUBLE, at, squaredDistance(x, y, summed, results.getAtIndex(DOUBLE, at)));
+    /** Returns the sum of (x - y)^2. */
+    private static double squaredDistance(MemorySegment x, MemorySegment y) {
+        return Avx2.isPreferred() ? squaredDistance(x, y, Avx2Loss.summed(x), Avx2Loss.squaredDistance(x, y))
+            : squaredDistance(x, y, 0, 0);
     }
 
     /** Returns {@code start} plus the sum of (x - y)^2 from element {@code first} on. */
@@ -156,11 +154,9 @@ final class CpuLoss implements LossOps {
         return sum;
     }
 
-    /** Stores the sum of x^2 as number {@code at} of {@code results}. */
-    private static void squaredNorm(MemorySegment x, MemorySegment results, long at) {
-        results.setAtIndex(DOUBLE, at, 0);
-        int summed = Avx2.isPreferred() ? Avx2Loss.squaredNorm(x, results.address() + at * Double.BYTES) : 0;
-        results.setAtIndex(DOUBLE, at, squaredNorm(x, summed, results.getAtIndex(DOUBLE, at)));
+    /** Returns the sum of x^2. */
+    private static double squaredNorm(MemorySegment x) {
+        return Avx2.isPreferred() ? squaredNorm(x, Avx2Loss.summed(x), Avx2Loss.squaredNorm(x)) : squaredNorm(x, 0, 0);
     }
 
     /** Returns {@code start} plus the sum of x^2 from element {@code first} on. */

@@ -16,6 +16,7 @@ import org.isobar.backend.cpu.avx2.Avx2;
 import org.isobar.backend.cpu.avx2.Avx2Adam;
 import org.isobar.backend.cpu.parallel.ChunkedRange;
 import org.isobar.backend.cpu.parallel.WorkerPool;
+import org.isobar.backend.cpu.vector.AdamFactors;
 import org.isobar.backend.cpu.vector.Bfloat16;
 import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.backend.cpu.vector.Lanes;
@@ -137,7 +138,7 @@ final class CpuUpdate implements UpdateOps {
         MemorySegment moments2 = HostStorage.of(moment2);
         double learningRate = controls.getAtIndex(DOUBLE, StepControl.LEARNING_RATE);
         double count = controls.getAtIndex(DOUBLE, StepControl.COUNT);
-        AdamUpdate update = new AdamUpdate(new Avx2Adam.Factors(
+        AdamUpdate update = new AdamUpdate(new AdamFactors(
             (float) constants.beta1(), (float) (1 - constants.beta1()),
             (float) constants.beta2(), (float) (1 - constants.beta2()),
             (float) (-learningRate / (1 - Math.pow(constants.beta1(), count))),
@@ -157,10 +158,10 @@ final class CpuUpdate implements UpdateOps {
     }
 
     /** The update of elements. */
-    record AdamUpdate(Avx2Adam.Factors by) {
+    record AdamUpdate(AdamFactors factors) {
         void run(MemorySegment parameter, MemorySegment gradient, MemorySegment moment1, MemorySegment moment2) {
             run(parameter, gradient, moment1, moment2,
-                Avx2.isPreferred() ? Avx2Adam.update(parameter, gradient, moment1, moment2, by) : 0);
+                Avx2.isPreferred() ? Avx2Adam.update(parameter, gradient, moment1, moment2, factors) : 0);
         }
 
         /** Updates the elements from {@code first} on. */
@@ -169,7 +170,7 @@ final class CpuUpdate implements UpdateOps {
             int n = Lanes.count(parameter);
             int i = first;
             for (; i <= n - WIDTH; i += WIDTH) {
-                FloatVector g = load(gradient, i).mul(by.part());
+                FloatVector g = load(gradient, i).mul(factors.part());
                 FloatVector m = nextMoment1(load(moment1, i), g);
                 FloatVector v = nextMoment2(load(moment2, i), g);
                 store(moment1, i, m);
@@ -178,7 +179,7 @@ final class CpuUpdate implements UpdateOps {
             }
             if (i < n) {
                 VectorMask<Float> rest = Lanes.below(i, n);
-                FloatVector g = load(gradient, i, rest).mul(by.part());
+                FloatVector g = load(gradient, i, rest).mul(factors.part());
                 FloatVector m = nextMoment1(load(moment1, i, rest), g);
                 FloatVector v = nextMoment2(load(moment2, i, rest), g);
                 store(moment1, i, m, rest);
@@ -193,7 +194,7 @@ final class CpuUpdate implements UpdateOps {
             int n = Lanes.count(parameter);
             int i = 0;
             for (; i <= n - WIDTH; i += WIDTH) {
-                FloatVector g = load(gradient, i).mul(by.part());
+                FloatVector g = load(gradient, i).mul(factors.part());
                 FloatVector m = nextMoment1(load(moment1, i), g);
                 FloatVector v = nextMoment2(load(moment2, i), g);
                 store(moment1, i, m);
@@ -204,7 +205,7 @@ final class CpuUpdate implements UpdateOps {
             }
             if (i < n) {
                 VectorMask<Float> rest = Lanes.below(i, n);
-                FloatVector g = load(gradient, i, rest).mul(by.part());
+                FloatVector g = load(gradient, i, rest).mul(factors.part());
                 FloatVector m = nextMoment1(load(moment1, i, rest), g);
                 FloatVector v = nextMoment2(load(moment2, i, rest), g);
                 store(moment1, i, m, rest);
@@ -216,15 +217,15 @@ final class CpuUpdate implements UpdateOps {
         }
 
         private FloatVector nextMoment1(FloatVector m, FloatVector g) {
-            return g.fma(FloatVector.broadcast(Lanes.F32, by.share1()), m.mul(by.beta1()));
+            return g.fma(FloatVector.broadcast(Lanes.F32, factors.share1()), m.mul(factors.beta1()));
         }
 
         private FloatVector nextMoment2(FloatVector v, FloatVector g) {
-            return v.mul(by.beta2()).add(g.mul(by.share2()).mul(g));
+            return v.mul(factors.beta2()).add(g.mul(factors.share2()).mul(g));
         }
 
         private FloatVector change(FloatVector m, FloatVector v) {
-            return m.mul(by.step()).div(v.sqrt().div(by.root()).add(by.epsilon()));
+            return m.mul(factors.step()).div(v.sqrt().div(factors.root()).add(factors.epsilon()));
         }
     }
 }

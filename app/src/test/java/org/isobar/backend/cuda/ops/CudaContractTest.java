@@ -22,7 +22,7 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * The contract and the golden cases on a GPU, in every type: once as {@code --enable_jit} has it, in TF32; once with a
+ * The contract in every type and the golden cases on a GPU: once as {@code --enable_jit} has it, in TF32; once with a
  * kernel for each operation, in full single precision, with the faster gradient of queries. The same bits come out
  * twice but for the latter.
  */
@@ -74,16 +74,27 @@ class CudaContractTest {
     @TestFactory
     @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> goldenCasesHold() {
-        return Stream.concat(golden(fused, List.of(DType.F16)), golden(separate, List.of(DType.F32)));
+        List<DType> types = isSimulated() ? List.of(DType.F16) : TensorOpsContract.types(fused);
+        return Stream.concat(golden(fused, types), golden(separate, List.of(DType.F32)));
     }
 
-    /** With fused kernels, {@link PtxGoldenTest} runs them in these types, too. */
+    /** {@link PtxGoldenTest} runs them on the simulated machine. */
     @Tag("slow")
     @TestFactory
     @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
-    Stream<DynamicTest> goldenCasesHoldInOtherTypes() {
-        return Stream.concat(golden(fused, List.of(DType.F32, DType.BF16)),
-            golden(separate, List.of(DType.F16, DType.BF16)));
+    Stream<DynamicTest> goldenCasesHoldInOtherTypesOnTheSimulatedMachine() {
+        return isSimulated() ? golden(fused, List.of(DType.F32, DType.BF16)) : Stream.empty();
+    }
+
+    private static boolean isSimulated() {
+        return fused.description().startsWith("Simulated GPU");
+    }
+
+    @Tag("slow")
+    @TestFactory
+    @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
+    Stream<DynamicTest> goldenCasesHoldInHalfPrecisionWithSeparateKernels() {
+        return golden(separate, List.of(DType.F16, DType.BF16));
     }
 
     private static Stream<DynamicTest> golden(CudaDevice device, List<DType> types) {
