@@ -97,11 +97,9 @@ final class OnlineSoftmax {
             return SoftmaxWeights.toFloats(scores, weights, first, count, m, factor, sums, at);
         }
         Lanes.store(room, 0, FloatVector.fromArray(Lanes.F32, sums, at));
-        long offset = (long) first * Float.BYTES;
-        long end = offset + (long) count * Float.BYTES;
-        assert end <= scores.byteSize() && end <= weights.byteSize() : first + ", " + count;
-        boolean done = Avx2Softmax.weights(scores.address() + offset, weights.address() + offset, room.address(),
-            count / WIDTH, m, factor);
+        long end = (long) first + count;
+        boolean done = Avx2Softmax.weights(Lanes.slice(scores, first, end).address(),
+            Lanes.slice(weights, first, end).address(), room.address(), count / WIDTH, m, factor);
         if (done) {
             load(room, 0).intoArray(sums, at);
         }

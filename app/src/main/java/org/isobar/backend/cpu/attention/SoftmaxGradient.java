@@ -72,12 +72,14 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
     private void runNative(int first, int rows, int n) {
         assert weights == scores && dScores == dWeights : this;
         long start = (long) first * Float.BYTES;
-        long end = start + (long) rows * n * Float.BYTES;
-        assert Math.max(scores, dWeights) + end <= memory.byteSize()
-            && Math.max(references, deltas) + (long) n * Float.BYTES <= memory.byteSize() : this;
-        long address = memory.address();
-        Avx2Softmax.gradient(address + scores + start, address + dWeights + start, address + references,
-            address + deltas, factor, rows, n / WIDTH);
+        long tile = (long) rows * n;
+        Avx2Softmax.gradient(address(scores + start, tile), address(dWeights + start, tile), address(references, n),
+            address(deltas, n), factor, rows, n / WIDTH);
+    }
+
+    /** Returns the address of {@code count} floats at a byte offset. */
+    private long address(long offset, long count) {
+        return memory.asSlice(offset, count * Float.BYTES).address();
     }
 
     private static int index(long offset, DType dtype) {

@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Bytes of instructions for x86-64, followed by the constants that they load. */
-class InstructionEncoder {
+abstract class InstructionEncoder {
     /** Lanes of a vector. */
     static final int LANES = 8;
     /** Bytes of a vector. */

@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.stream.IntStream;
 
+import org.isobar.backend.cpu.FloatBits;
 import org.isobar.backend.cpu.avx2.Avx2;
 import org.isobar.backend.cpu.avx2.Avx2Softmax;
 import org.isobar.backend.cpu.vector.Lanes;
@@ -83,7 +83,7 @@ final class NativeSoftmaxTest {
             assertEquals(-1, expected.mismatch(memory));
             SoftmaxTile.toFloatsInJava(expected, 0, maxima, sums, rows, COUNT, FACTOR);
             SoftmaxTile.toFloats(memory, 0, maxima, sums, rows, COUNT, FACTOR);
-            assertArrayEquals(canonical(expected), canonical(memory));
+            assertArrayEquals(FloatBits.of(expected), FloatBits.of(memory));
         }
     }
 
@@ -100,12 +100,6 @@ final class NativeSoftmaxTest {
             AttentionElements.scale(DType.F32, y, 2, x, 3, count, FACTOR);
             assertEquals(-1, expected.mismatch(y));
         }
-    }
-
-    /** Bits of floats, the same for all NaN. */
-    private static int[] canonical(MemorySegment floats) {
-        return IntStream.range(0, Lanes.count(floats))
-            .map(i -> Float.floatToIntBits(floats.getAtIndex(ValueLayout.JAVA_FLOAT, i))).toArray();
     }
 
     private static MemorySegment numbers(Arena arena, long seed, int count) {

@@ -10,6 +10,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.stream.IntStream;
 
+import org.isobar.backend.cpu.FloatBits;
 import org.isobar.backend.cpu.avx2.Avx2;
 import org.isobar.backend.cpu.avx2.Avx2Adam;
 import org.isobar.backend.cpu.avx2.Avx2Arrays;
@@ -249,11 +250,6 @@ final class NativeLoopsTest {
 
     /** Compares bits, except those of NaN. */
     private static void assertSameBits(MemorySegment expected, MemorySegment found) {
-        assertArrayEquals(bits(expected), bits(found));
-    }
-
-    private static int[] bits(MemorySegment floats) {
-        return IntStream.range(0, Lanes.count(floats))
-            .map(i -> Float.floatToIntBits(floats.getAtIndex(ValueLayout.JAVA_FLOAT, i))).toArray();
+        assertArrayEquals(FloatBits.of(expected), FloatBits.of(found));
     }
 }

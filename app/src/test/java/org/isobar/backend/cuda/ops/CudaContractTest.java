@@ -11,7 +11,7 @@ import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
 import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
 import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
 import org.isobar.tensor.DType;
-import org.isobar.verify.GoldenCase;
+import org.isobar.verify.GoldenTests;
 import org.isobar.verify.contract.TensorOpsContract;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -99,8 +99,6 @@ class CudaContractTest {
 
     private static Stream<DynamicTest> golden(CudaDevice device, List<DType> types) {
         String how = device == fused ? ", fused, TF32" : ", separate, full single precision";
-        return GoldenCase.all().stream().flatMap(golden -> types.stream().map(compute ->
-            dynamicTest(golden.name() + " in " + compute + how, () -> assertEquals(List.of(),
-                golden.run(device, compute).stream().filter(d -> !d.isWithinTolerance()).toList()))));
+        return GoldenTests.of(device, types, how);
     }
 }
