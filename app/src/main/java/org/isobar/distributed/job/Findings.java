@@ -2,9 +2,10 @@ package org.isobar.distributed.job;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -17,7 +18,8 @@ final class Findings {
 
     private final List<Heartbeat> peers; // on rank 0 all others, on all others rank 0
     private final Duration limit;
-    private final SortedMap<Integer, String> found = new ConcurrentSkipListMap<>();
+    /** Not a sorted map: TreeMap copies as many entries of one as its size says, which lags behind what it contains. */
+    private final Map<Integer, String> found = new ConcurrentHashMap<>();
     private volatile boolean confirmed;
 
     /** The findings of a job; {@code limit} is that for failures. */
