@@ -83,10 +83,13 @@ public final class ReferenceAttention {
     private void softmax(int row) {
         double[] scores = new double[keys];
         double largest = Double.NEGATIVE_INFINITY;
+        int query = query(row);
+        double scale = shape.scale();
         for (int j = 0; j < keys; j++) {
             double magnitude = 0;
+            int key = key(row, j);
             for (int d = 0; d < dim; d++) {
-                double term = shape.scale() * q[query(row) + d] * kv[key(row, j) + d];
+                double term = scale * q[query + d] * kv[key + d];
                 scores[j] += term;
                 magnitude += Math.abs(term);
             }
@@ -122,15 +125,17 @@ public final class ReferenceAttention {
         for (int row = 0; row < logSums.length; row++) {
             double sumDoubt = sumDoubt(row);
             double largest = largest(row);
+            int query = query(row);
             for (int j = 0; j < keys; j++) {
                 int p = row * keys + j;
+                int value = value(row, j);
                 double weight = probabilities[p] * mask[p];
                 double doubt = weight * (Math.expm1(scoreDoubts[p] + sumDoubt) + middle + operands)
                     + smallest * largest * mask[p];
                 for (int d = 0; d < dim; d++) {
-                    double v = kv[value(row, j) + d];
-                    out.add(query(row) + d, weight * v, Math.abs(weight * v) * errorGrowth);
-                    out.doubt(query(row) + d, doubt * Math.abs(v));
+                    double v = kv[value + d];
+                    out.add(query + d, weight * v, Math.abs(weight * v) * errorGrowth);
+                    out.doubt(query + d, doubt * Math.abs(v));
                 }
             }
         }
@@ -161,7 +166,9 @@ public final class ReferenceAttention {
 
     private void backward(int p, double[] dOut, double[] out, Gradients gradients) {
         int row = p / keys;
-        int j = p % keys;
+        int query = query(row);
+        int key = key(row, p % keys);
+        int value = value(row, p % keys);
         double weight = probabilities[p] * mask[p];
         double again = Math.expm1(scoreDoubts[p]); // the row's sum is given
         double weightDoubt = weight * (again + middle + operands) + smallest * mask[p];
@@ -169,11 +176,11 @@ public final class ReferenceAttention {
         double magnitude = 0;
         double products = 0;
         for (int d = 0; d < dim; d++) {
-            double upstream = dOut[query(row) + d];
-            gradients.dkv.add(value(row, j) + d, weight * upstream, Math.abs(weight * upstream) * errorGrowth);
-            gradients.dkv.doubt(value(row, j) + d, weightDoubt * Math.abs(upstream));
-            double product = weight * upstream * kv[value(row, j) + d];
-            double mean = probabilities[p] * upstream * out[query(row) + d];
+            double upstream = dOut[query + d];
+            gradients.dkv.add(value + d, weight * upstream, Math.abs(weight * upstream) * errorGrowth);
+            gradients.dkv.doubt(value + d, weightDoubt * Math.abs(upstream));
+            double product = weight * upstream * kv[value + d];
+            double mean = probabilities[p] * upstream * out[query + d];
             dScore += product - mean;
             magnitude += Math.abs(product) + Math.abs(mean);
             products += Math.abs(product);
@@ -183,12 +190,12 @@ public final class ReferenceAttention {
         double doubt = scale * (Math.abs(dScore) * (again + middle + operands)
             + products * operands * (2 + operands) * (1 + again) + smallest);
         for (int d = 0; d < dim; d++) {
-            double qd = q[query(row) + d];
-            double kd = kv[key(row, j) + d];
-            gradients.dq.add(query(row) + d, scale * dScore * kd, error * Math.abs(kd));
-            gradients.dq.doubt(query(row) + d, doubt * Math.abs(kd));
-            gradients.dkv.add(key(row, j) + d, scale * dScore * qd, error * Math.abs(qd));
-            gradients.dkv.doubt(key(row, j) + d, doubt * Math.abs(qd));
+            double qd = q[query + d];
+            double kd = kv[key + d];
+            gradients.dq.add(query + d, scale * dScore * kd, error * Math.abs(kd));
+            gradients.dq.doubt(query + d, doubt * Math.abs(kd));
+            gradients.dkv.add(key + d, scale * dScore * qd, error * Math.abs(qd));
+            gradients.dkv.doubt(key + d, doubt * Math.abs(qd));
         }
     }
 }

@@ -89,17 +89,19 @@ public final class ReferenceLayerNorm {
         return (x[r * width + c] - mean[r]) * invStd[r];
     }
 
-    /** The magnitude that the error of {@link #normal} scales with. */
-    private double normalMagnitude(int r, int c) {
+    /** The magnitude that the error of {@link #normal} scales with, in a row of that {@link #conditioning}. */
+    private double normalMagnitude(int r, int c, double conditioning) {
         return (sizes[r * width + c] + Math.abs(mean[r])) * invStd[r]
-            + Math.abs(normal(r, c)) * conditioning(r);
+            + Math.abs(normal(r, c)) * conditioning;
     }
 
     public ExpectedTensor forward(double[] gamma, double[] beta) {
         ExpectedTensor y = ExpectedTensor.sums(x.length, width);
         for (int r = 0; r < rows; r++) {
+            double conditioning = conditioning(r);
             for (int c = 0; c < width; c++) {
-                y.add(r * width + c, normal(r, c) * gamma[c], normalMagnitude(r, c) * Math.abs(gamma[c]));
+                y.add(r * width + c, normal(r, c) * gamma[c],
+                    normalMagnitude(r, c, conditioning) * Math.abs(gamma[c]));
                 y.add(r * width + c, beta[c]);
             }
         }
@@ -109,6 +111,7 @@ public final class ReferenceLayerNorm {
     public ExpectedTensor input(double[] before, double[] dy, double[] gamma) {
         ExpectedTensor dx = ExpectedTensor.sums(x.length, width).plus(before);
         for (int r = 0; r < rows; r++) {
+            double conditioning = conditioning(r);
             double meanG = 0;
             double meanGn = 0;
             double meanGMagnitude = 0;
@@ -118,12 +121,13 @@ public final class ReferenceLayerNorm {
                 meanG += g / width;
                 meanGn += g * normal(r, c) / width;
                 meanGMagnitude += Math.abs(g) / width;
-                meanGnMagnitude += Math.abs(g) * normalMagnitude(r, c) / width;
+                meanGnMagnitude += Math.abs(g) * normalMagnitude(r, c, conditioning) / width;
             }
             for (int c = 0; c < width; c++) {
                 double g = dy[r * width + c] * gamma[c];
                 dx.add(r * width + c, invStd[r] * (g - meanG - normal(r, c) * meanGn),
-                    invStd[r] * (Math.abs(g) + meanGMagnitude + normalMagnitude(r, c) * meanGnMagnitude));
+                    invStd[r] * (Math.abs(g) + meanGMagnitude
+                        + normalMagnitude(r, c, conditioning) * meanGnMagnitude));
             }
         }
         return dx;
@@ -131,10 +135,12 @@ public final class ReferenceLayerNorm {
 
     public ExpectedTensor gamma(double[] before, double[] dy) {
         ExpectedTensor dGamma = ExpectedTensor.sums(width, rows).plus(before);
-        for (int i = 0; i < dy.length; i++) {
-            int r = i / width;
-            int c = i % width;
-            dGamma.add(c, dy[i] * normal(r, c), Math.abs(dy[i]) * normalMagnitude(r, c));
+        for (int r = 0; r < rows; r++) {
+            double conditioning = conditioning(r);
+            for (int c = 0; c < width; c++) {
+                double g = dy[r * width + c];
+                dGamma.add(c, g * normal(r, c), Math.abs(g) * normalMagnitude(r, c, conditioning));
+            }
         }
         return dGamma;
     }
