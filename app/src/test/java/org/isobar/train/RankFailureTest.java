@@ -220,6 +220,8 @@ class RankFailureTest {
         }
     }
 
+    /** Without processes, {@code RendezvousTest} has this case and the slow ones below. */
+    @Tag("slow")
     @Test
     void wrongWorldSizeIsNamed() throws Exception {
         try (ProcessJob job = new ProcessJob(data, directory)) {
@@ -229,6 +231,7 @@ class RankFailureTest {
         }
     }
 
+    @Tag("slow")
     @Test
     void twoRanksWithTheSameNumberAreNamed() throws Exception {
         try (ProcessJob job = new ProcessJob(data, directory)) {
@@ -252,6 +255,7 @@ class RankFailureTest {
     }
 
     /** 192.0.2.1 is reserved for documentation (RFC 5737). */
+    @Tag("slow")
     @Test
     void unreachableAddressIsNamed() throws Exception {
         try (ProcessJob job = new ProcessJob(data, directory)) {
@@ -264,6 +268,7 @@ class RankFailureTest {
         }
     }
 
+    @Tag("slow")
     @Test
     void missingRankIsNamed() throws Exception {
         try (ProcessJob job = new ProcessJob(data, directory)) {
