@@ -154,9 +154,11 @@ public final class ParameterStore {
     public void initialize(Device device, long seed) {
         device.ops().memory().fill(values, 0);
         device.ops().memory().fill(gradients, 0);
-        for (Parameter parameter : declared) {
-            try (Arena arena = Arena.ofShared()) {
-                MemorySegment host = arena.allocate(parameter.value().bytes(), Long.BYTES);
+        long largest = declared.stream().mapToLong(parameter -> parameter.value().bytes()).max().orElse(0);
+        try (Arena arena = Arena.ofShared()) { // one for all: to close it stops every thread of the process briefly
+            MemorySegment memory = arena.allocate(largest, Long.BYTES);
+            for (Parameter parameter : declared) {
+                MemorySegment host = memory.asSlice(0, parameter.value().bytes());
                 long offset = 0;
                 for (Parameter.Part part : parameter.parts()) {
                     long bytes = part.local().elements() * DType.F32.bytes();

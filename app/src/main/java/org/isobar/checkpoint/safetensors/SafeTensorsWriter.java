@@ -84,22 +84,28 @@ public final class SafeTensorsWriter {
     private static void writeAll(WritableByteChannel file, byte[] header, List<NamedTensor> tensors)
             throws IOException {
         AtomicFile.writeFully(file, ByteBuffer.wrap(header));
-        for (NamedTensor tensor : tensors) {
-            writeElements(file, tensor);
+        writeElements(file, tensors);
+    }
+
+    /**
+     * Writes the elements of tensors to a channel, one tensor after the other, as little-endian binary32 in row-major
+     * order.
+     */
+    public static void writeElements(WritableByteChannel file, List<NamedTensor> tensors) throws IOException {
+        long largest = tensors.stream().mapToLong(NamedTensor::bytes).max().orElse(0);
+        // Shared, because a device may copy on its threads, and by all tensors: to close it stops every thread briefly.
+        try (Arena confined = Arena.ofConfined(); Arena shared = Arena.ofShared()) {
+            MemorySegment staging = confined.allocate(Math.min(BUFFER_BYTES, largest), Float.BYTES);
+            MemorySegment values = shared.allocate(largest, Float.BYTES);
+            for (NamedTensor tensor : tensors) {
+                MemorySegment own = values.asSlice(0, tensor.bytes());
+                tensor.values().copyTo(own);
+                writeValues(file, own, staging);
+            }
         }
     }
 
-    /** Writes the elements of a tensor to a channel, as little-endian binary32 in row-major order. */
-    public static void writeElements(WritableByteChannel file, NamedTensor tensor) throws IOException {
-        try (Arena confined = Arena.ofConfined(); Arena shared = Arena.ofShared()) { // a device may copy on its threads
-            MemorySegment staging = confined.allocate(Math.min(BUFFER_BYTES, tensor.bytes()), Float.BYTES);
-            MemorySegment values = shared.allocate(tensor.bytes(), Float.BYTES);
-            tensor.values().copyTo(values);
-            writeAll(file, values, staging);
-        }
-    }
-
-    private static void writeAll(WritableByteChannel file, MemorySegment values, MemorySegment staging)
+    private static void writeValues(WritableByteChannel file, MemorySegment values, MemorySegment staging)
             throws IOException {
         ByteBuffer buffer = staging.asByteBuffer();
         for (long done = 0; done < values.byteSize(); done += BUFFER_BYTES) {

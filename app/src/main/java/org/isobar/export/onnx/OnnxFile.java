@@ -60,11 +60,7 @@ final class OnnxFile {
             return;
         }
         delete(path); // it would read the new data in the old order
-        new AtomicFile("weights", data, option).write(file -> {
-            for (NamedTensor weight : weights) {
-                SafeTensorsWriter.writeElements(file, weight);
-            }
-        });
+        new AtomicFile("weights", data, option).write(file -> SafeTensorsWriter.writeElements(file, weights));
         entries.clear();
         long offset = 0;
         for (NamedTensor weight : weights) {
@@ -137,7 +133,7 @@ final class OnnxFile {
                 out.writeTag(TensorProto.RAW_DATA_FIELD_NUMBER, WireFormat.WIRETYPE_LENGTH_DELIMITED);
                 out.writeUInt64NoTag(elements.bytes());
                 out.flush();
-                SafeTensorsWriter.writeElements(file, elements);
+                SafeTensorsWriter.writeElements(file, List.of(elements));
             }
         }
     }
