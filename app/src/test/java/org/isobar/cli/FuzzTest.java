@@ -22,6 +22,8 @@ import org.isobar.train.TinyRun;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -30,6 +32,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * Random changes of everything that the program reads: each is read, or refused with one line, within seconds. Case i
  * has the seed {@code isobar.fuzz.seed} + i, so that a failure can be repeated.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class FuzzTest {
     private static final long SEED = Long.getLong("isobar.fuzz.seed", 20_261_122L);
     private static final int FIXED_CASES = 150;

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumMap;
@@ -39,6 +40,8 @@ import org.isobar.train.saving.StopRequest;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -47,6 +50,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * forecasts and the data. The models have their initial weights, because trained ones depend on how the processor
  * rounds.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class IndependentScoresTest {
     private static final int STEPS = 3;
     private static final int YEAR = 1981;
@@ -139,8 +143,9 @@ class IndependentScoresTest {
         Process script = new ProcessBuilder(python.program().get(), "-B", "../tools/reference/forecast_scores.py",
             size.path("forecast.zarr").toString(), years.toString(), size.climatology().toString(), "--compare",
             size.path("scores").toString(), "--write",
-            "target/golden_scores" + (size == Size.TINY ? "" : "_" + size) + ".json").inheritIO().start();
-        assertEquals(0, script.waitFor());
+            "target/golden_scores" + (size == Size.TINY ? "" : "_" + size) + ".json").redirectErrorStream(true).start();
+        String said = new String(script.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertEquals(0, script.waitFor(), said);
     }
 
     /** Writes all frames of the year as a NumPy array. */

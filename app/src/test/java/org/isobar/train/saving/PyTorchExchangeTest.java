@@ -43,12 +43,15 @@ import org.isobar.train.step.TrainStep;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * Weights that two ranks trained and wrote in slices give the same predictions in PyTorch, whose model
  * ({@code tools/reference}) loads them without missing or unexpected names. PyTorch's weights give the same predictions
  * in Isobar.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class PyTorchExchangeTest {
     private static final VitConfig MODEL = new VitConfig(16, 32, 8, 3, 2, 24, 2, 4, 96, 0);
     private static final double TOLERANCE = 1e-5; // of outputs, as for golden cases
