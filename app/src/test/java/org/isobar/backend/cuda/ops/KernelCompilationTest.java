@@ -3,10 +3,8 @@ package org.isobar.backend.cuda.ops;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,7 +15,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import org.isobar.backend.cuda.driver.CudaException;
@@ -41,10 +38,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Execution(ExecutionMode.CONCURRENT)
 @Tag("nvrtc")
 class KernelCompilationTest {
-    private static final Path DOCUMENT = Path.of("../docs/kernels.md");
     private static final Path FOUND = Path.of("target/kernels.md");
-    private static final boolean IS_WRITTEN = Boolean.getBoolean("isobar.kernels.write");
-    private static final String CHANGED = "docs/kernels.md is not of these kernels: see its first paragraph";
     private static final int THREADS = 2;
     private static KernelCompiler compiler;
 
@@ -67,12 +61,9 @@ class KernelCompilationTest {
     /** Without attention in fp16, which differs from that in bf16 by its type alone. */
     @Test
     void kernelsOfHopperStayInRegistersAndAreInTheTable() throws Exception {
-        assumeFalse(IS_WRITTEN);
         KernelTable table = compile(90, variant -> variant.dtype() != DType.F16);
-        assertEquals(Files.readAllLines(DOCUMENT, StandardCharsets.UTF_8).stream()
-            .dropWhile(line -> !line.equals(KernelTable.HEADING)).takeWhile(line -> !line.equals(SpeedTable.SECTION))
-            .filter(line -> !line.contains("| `half_t` |")).collect(Collectors.joining("\n")),
-            String.join("\n", table.markdown()) + "\n", CHANGED);
+        GeneratedSection.assertLines(KernelTable.HEADING, SpeedTable.SECTION, line -> !line.contains("| `half_t` |"),
+            table.markdown(), String::equals);
         assertEquals(List.of(), table.outsideRegisters());
     }
 
@@ -80,13 +71,8 @@ class KernelCompilationTest {
     @Tag("slow")
     void allKernelsOfHopperStayInRegistersAndAreTheTable() throws Exception {
         KernelTable table = compile(90, _ -> true);
-        List<String> committed = Files.readAllLines(DOCUMENT, StandardCharsets.UTF_8);
-        List<String> prose = committed.stream().takeWhile(line -> !line.startsWith("## ")).toList();
-        List<String> others = committed.stream().dropWhile(line -> !line.equals(SpeedTable.SECTION)).toList();
-        List<String> document = Stream.of(prose, table.markdown(), List.of(""), others).flatMap(List::stream).toList();
-        Files.write(IS_WRITTEN ? DOCUMENT : FOUND, document, StandardCharsets.UTF_8);
-        assertEquals(String.join("\n", Files.readAllLines(DOCUMENT, StandardCharsets.UTF_8)),
-            String.join("\n", document), CHANGED);
+        GeneratedSection.assertCurrent(KernelTable.HEADING, SpeedTable.SECTION, table.markdown(), FOUND,
+            String::equals);
         assertEquals(List.of(), table.outsideRegisters());
     }
 

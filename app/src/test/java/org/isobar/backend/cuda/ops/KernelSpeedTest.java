@@ -65,7 +65,7 @@ class KernelSpeedTest {
     /** A change of more than 3 % in any number of a line fails. */
     @Test
     void theTableHasTheseKernelsOfThePresets() throws Exception {
-        ModelledTable.assertLines(SpeedTable.HEADING, SpeedTable.NEXT, line -> !line.startsWith("| `")
+        GeneratedSection.assertLines(SpeedTable.HEADING, SpeedTable.NEXT, line -> !line.startsWith("| `")
             || PRESET_HEADS.stream().anyMatch(head -> line.contains("| " + head + " |")),
             table(modelled().filter(KernelSpeedTest::isOfPreset)), KernelSpeedTest::isNear);
     }
@@ -73,7 +73,7 @@ class KernelSpeedTest {
     @Tag("slow")
     @Test
     void theTableIsOfTheseKernels() throws Exception {
-        ModelledTable.assertCurrent(SpeedTable.HEADING, SpeedTable.NEXT, table(modelled()), FOUND,
+        GeneratedSection.assertCurrent(SpeedTable.HEADING, SpeedTable.NEXT, table(modelled()), FOUND,
             KernelSpeedTest::isNear);
     }
 

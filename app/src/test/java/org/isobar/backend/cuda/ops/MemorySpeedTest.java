@@ -38,12 +38,12 @@ class MemorySpeedTest {
     /** A loss or gain of more than 3 % in any speed fails. */
     @Test
     void theTableIsOfTheseKernels() throws Exception {
-        List<String> committed = ModelledTable.page();
+        List<String> committed = GeneratedSection.page();
         KernelCompiler compiler = new KernelCompiler();
         MemorySpeedTable table = new MemorySpeedTable();
         MemoryKernel.all().forEach(kernel -> table.add(GPUS.stream()
             .map(gpu -> MemorySpeed.of(kernel, gpu, sectors(committed, kernel), compiler)).toList()));
-        ModelledTable.assertCurrent(MemorySpeedTable.HEADING, SpeedTable.STEP, table.markdown(), FOUND,
+        GeneratedSection.assertCurrent(MemorySpeedTable.HEADING, SpeedTable.STEP, table.markdown(), FOUND,
             MemorySpeedTest::isNear);
     }
 
