@@ -241,27 +241,37 @@ if [ -n "$python" ]; then
     part ceilings-pytorch 60 "$python" "$here/vit_torch.py" ceilings --device "$torch_device" "${sizes[@]}" \
         "${rehearse[@]}" --json "$directory/ceilings-pytorch.json"
 fi
-for setting in "${settings[@]}"; do
-    preset=${setting%:*}
-    products=${setting#*:}
-    name=step-$preset-$products
-    isobar_step "$preset" "$products" "$name-isobar-1"
-    if [ "$products" = none ]; then
-        torch_step "$name-isobar-1" eager fastest
+# What is measured of each setting, in rounds, so that a short budget leaves out the last ones of all settings.
+both_programs() { # PRESET PRODUCTS NAME
+    isobar_step "$1" "$2" "$3-isobar-1"
+    if [ "$2" = none ]; then
+        torch_step "$3-isobar-1" eager fastest
     else
-        torch_part "$name-isobar-1" attention "attention-$preset-$products" attention
         for attention in "${attentions[@]}"; do
-            torch_step "$name-isobar-1" eager "$attention"
+            torch_step "$3-isobar-1" eager "$attention"
         done
     fi
-    isobar_step "$preset" "$products" "$name-isobar-graphs" --enable_cuda_graphs
-    torch_step "$name-isobar-1" compiled fastest
+}
+attention_alone() {
+    [ "$2" = none ] || torch_part "$3-isobar-1" attention "attention-$1-$2" attention
+}
+graphs() {
+    isobar_step "$1" "$2" "$3-isobar-graphs" --enable_cuda_graphs
+}
+compiled() {
+    torch_step "$3-isobar-1" compiled fastest
+}
+once_more() {
     # Not in a rehearsal: heads of preset tiny have 12 channels, which cuDNN does not compute.
-    if [ "$products" != none ] && [ ${#rehearse[@]} -eq 0 ] \
-        && { has_library libcudnn.so.9 || [ -n "${CUDNN_PATH:-}" ]; }; then
-        isobar_step "$preset" "$products" "$name-isobar-cudnn" --attention=cudnn
+    if [ "$2" != none ] && [ ${#rehearse[@]} -eq 0 ] && { has_library libcudnn.so.9 || [ -n "${CUDNN_PATH:-}" ]; }; then
+        isobar_step "$1" "$2" "$3-isobar-cudnn" --attention=cudnn
     fi
-    isobar_step "$preset" "$products" "$name-isobar-2"
+    isobar_step "$1" "$2" "$3-isobar-2"
+}
+for round in both_programs attention_alone graphs compiled once_more; do
+    for setting in "${settings[@]}"; do
+        $round "${setting%:*}" "${setting#*:}" "step-${setting%:*}-${setting#*:}"
+    done
     report
 done
 sed -n -e '/^## Training steps/,/^## Ceilings/{/^## Ceilings/!p}' -e '/^## Operations/,/^## Parts/{/^## Parts/!p}' \

@@ -1,6 +1,6 @@
-// Runs the blocks of a launch, a few at a time, which start in a random order. In turns of random order, each runs to
-// its next barrier, or until a warp polls what other blocks write. Between two barriers the warps of a block run in a
-// random order, each as far as it can.
+// Runs the blocks of a launch, a few at a time, which start in a random order. In turns of random order, about half of
+// them run to their next barrier, or until a warp polls what other blocks write, so that some get ahead of others.
+// Between two barriers the warps of a block run in a random order, each as far as it can.
 #include <algorithm>
 #include <numeric>
 
@@ -19,6 +19,7 @@ struct Program {
 namespace {
 
 constexpr size_t RESIDENT = 6;  // blocks at a time
+constexpr int MOST_IDLE_TURNS = 64;  // by then each block has polled several times
 constexpr uint64_t MOST_INSTRUCTIONS = 400'000'000;  // of a warp: beyond, it is taken to loop for ever
 
 uint32_t special(const Block& block, const std::string& name, uint32_t thread) {
@@ -265,11 +266,11 @@ Counts run(const Kernel& kernel, const Launch& launch) {
         open(*block, numbers.back(), threads);
         numbers.pop_back();
     }
-    while (!resident.empty()) {
+    for (int idle = 0; !resident.empty();) {
         bool progress = false;
         std::shuffle(resident.begin(), resident.end(), random);
         for (auto& block : resident) {
-            if (advance(*block, random, progress) != Stop::END) {
+            if (random() % 2 == 0 || advance(*block, random, progress) != Stop::END) {
                 continue;
             }
             late.insert(late.end(), block->additions.begin(), block->additions.end());
@@ -282,7 +283,8 @@ Counts run(const Kernel& kernel, const Launch& launch) {
                 numbers.pop_back();
             }
         }
-        if (!progress) {
+        idle = progress ? 0 : idle + 1;
+        if (idle > MOST_IDLE_TURNS) {
             throw Error(waiting(*resident.front(), resident.size()));
         }
         std::erase(resident, nullptr);

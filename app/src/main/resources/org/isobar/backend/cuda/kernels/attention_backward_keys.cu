@@ -101,7 +101,7 @@ __device__ __forceinline__ void add_query_gradient(float* dq, const T* slopes, c
     constexpr int PIECES = HEAD_DIM == 96 && CHUNK == 4 ? 4 : HEAD_DIM % 64 == 0 ? 8 : HEAD_DIM % 48 == 0 ? 6
         : HEAD_DIM == 80 ? 10 : 4;
     constexpr int PARTS = HEAD_DIM / 8 / PIECES;
-    constexpr int UNROLLED = ORDERED && !DROPOUT && HEAD_DIM == 48 ? 4 : 1;  // with other heads it is not faster
+    constexpr int UNROLLED = ORDERED && !DROPOUT && HEAD_DIM == 48 ? 8 : 1;  // with other heads it is not faster
 #pragma unroll 1
     for (int unit = threadIdx.x / WARP; unit < COLUMNS / 16 * PARTS; unit += WARPS) {
         int query = unit / PARTS * 16;
@@ -204,7 +204,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
         if (first + COLUMNS < queries) {
             fetch_queries(stage ^ 1, first + COLUMNS);
         }
-#pragma unroll 1
+        if (ORDERED && threadIdx.x == 0 && first > 0) {
+            pass_turn(turns + ticket->turn + first / COLUMNS - 1);
+        }
+#pragma unroll UNROLLED_PIECES
         for (int c = 0; c < COLUMNS && first + c < queries; c += 16) {
             Pieces weights;
             Pieces dp;
@@ -227,8 +230,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
         }
         if (WITH_QUERIES) {
             Work at = current(ticket);
-            if (ORDERED && threadIdx.x == 0) {
-                next_turn(turns + at.turn + first / COLUMNS, first > 0, static_cast<int>(at.block));
+            if (ORDERED && threadIdx.x == WARP) {
+                await_turn(turns + at.turn + first / COLUMNS, static_cast<int>(at.block));
             }
             __syncthreads();  // ds of all warps is there
             long long row = static_cast<long long>(at.sample) * heads + at.head;
@@ -241,8 +244,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
         row = work.block * ROWS + own;
         key_offset = (static_cast<long long>(work.sample) * keys * 2 * heads + work.head) * HEAD_DIM;
         if (threadIdx.x == 0) {
-            fence_device();
-            add_relaxed(turns + work.turn + (queries - 1) / COLUMNS, 1);
+            pass_turn(turns + work.turn + (queries - 1) / COLUMNS);
         }
     }
     store_sums(key_tile, own, dk, scale);

@@ -93,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
             fetch<COLUMNS>(next + TILE, value, first + COLUMNS);
             cp_async_commit();
         }
-#pragma unroll 1
+#pragma unroll UNROLLED_PIECES
         for (int c = 0; c < COLUMNS && first + c < keys; c += 16) {
             Pieces scores;
             Pieces dp;

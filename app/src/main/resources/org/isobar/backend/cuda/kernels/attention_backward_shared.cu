@@ -246,9 +246,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
             weights_of(weights, statistics_tile, scale_log2);
             store_square(tiles + WEIGHTS, to, weights);
             // By now the additions to the last tile are a quarter of a tile old, so that the fence waits little.
-            if (threadIdx.x == 0) {
-                Work at = *ticket;
-                next_turn(turns + at.turn + first / COLUMNS, first > 0, static_cast<int>(at.block));
+            if (threadIdx.x == 0 && first > 0) {
+                pass_turn(turns + ticket->turn + first / COLUMNS - 1);
+            }
+            if (threadIdx.x == WARP) {
+                await_turn(turns + ticket->turn + first / COLUMNS, static_cast<int>(ticket->block));
             }
             dot_products(dp, tiles + VALUES, left, right + TILE - VALUES);
             slopes_of(dp, weights, statistics_tile, keys - ticket->block * ROWS - own_key);
@@ -267,8 +269,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
     __syncthreads();  // all have added to dq, and none reads keys any more
     Work work = *ticket;
     if (threadIdx.x == 0) {
-        fence_device();
-        add_relaxed(turns + work.turn + (queries - 1) / COLUMNS, 1);
+        pass_turn(turns + work.turn + (queries - 1) / COLUMNS);
     }
     store_sums(tiles + (of_keys ? 0 : VALUES), sum_row, sum_chunk, sums, of_keys ? scale : 1);
     __syncthreads();

@@ -32,6 +32,14 @@ constexpr float LARGEST_SUM = 0x1p64f;  // of weights: leaves room for values in
 template <typename> constexpr bool NARROW = false;
 template <> constexpr bool NARROW<half_t> = true;
 
+// Whether most tiles are computed by code of their own. Larger heads leave no registers for it.
+constexpr bool STRAIGHT = !NARROW<T> && CHUNK == 8 && HEAD_DIM <= 64 && !DROPOUT;
+
+template <bool VALUE>
+struct Flag {
+    static constexpr bool SET = VALUE;
+};
+
 using Scores = Sum[ROW_TILES][COLUMNS / 8];
 
 // The state carried from tile to tile, for rows g and g + 8 of each row tile.
@@ -185,23 +193,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
             softmax.largest[i / 2][i % 2] = -infinity();
             softmax.sum[i / 2][i % 2] = 0;
         }
-        for (int first = 0, stage = 0; first < keys; first += COLUMNS, stage ^= 1) {
-            T* tile = tiles + 2 * TILE * stage;
-            cp_async_wait<0>();
-            __syncthreads();  // this tile is complete, and no thread reads the last one any more
-            if (first + COLUMNS < keys) {
-                T* next = tiles + 2 * TILE * (stage ^ 1);
-                fetch<COLUMNS>(next, key, first + COLUMNS);
-                fetch<COLUMNS>(next + TILE, value, first + COLUMNS);
-                cp_async_commit();
-            }
+        auto add_tile = [&](auto adjusting, const T* tile, int first) {
             Scores scores;
             dot_products(scores, rows, tile, 0);
-            if (first + COLUMNS > keys) {
-                cut(scores, keys - first);
-            }
-            if (NARROW<T> || first < following) {
-                raise(softmax, sums, scores, scale);
+            if constexpr (decltype(adjusting)::SET) {
+                if (first + COLUMNS > keys) {
+                    cut(scores, keys - first);
+                }
+                if (NARROW<T> || first < following) {
+                    raise(softmax, sums, scores, scale);
+                }
             }
             weigh(scores, softmax, scale);
 #pragma unroll
@@ -213,6 +214,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
                 Piece left[ROW_TILES];
                 weights_of(left, scores, n, kept);
                 add_product(sums, left, tile + TILE, 8 * n);
+            }
+        };
+        for (int first = 0, stage = 0; first < keys; first += COLUMNS, stage ^= 1) {
+            const T* tile = tiles + 2 * TILE * stage;
+            cp_async_wait<0>();
+            __syncthreads();  // this tile is complete, and no thread reads the last one any more
+            if (first + COLUMNS < keys) {
+                T* next = tiles + 2 * TILE * (stage ^ 1);
+                fetch<COLUMNS>(next, key, first + COLUMNS);
+                fetch<COLUMNS>(next + TILE, value, first + COLUMNS);
+                cp_async_commit();
+            }
+            // Tiles that neither end the keys nor move m have code without branches, in which the compiler mixes
+            // products and exponentials.
+            if (STRAIGHT && first >= following && first + COLUMNS <= keys) {
+                add_tile(Flag<false>(), tile, first);
+            } else {
+                add_tile(Flag<true>(), tile, first);
             }
         }
         if (following >= keys || !__syncthreads_or(overflows(softmax))) {

@@ -10,6 +10,9 @@
 #define DROPOUT 0
 #endif
 
+// Pieces of 16 tokens that the backward kernels' inner loops compute at once, if registers suffice.
+constexpr int UNROLLED_PIECES = CHUNK == 8 && HEAD_DIM <= 64 && !DROPOUT ? COLUMNS / 16 : 1;
+
 constexpr int LANE_KEYS = 8 * ROW_TILES;  // whose bits a lane works out
 
 // Element (i, j) of the block's sample and head is element first + i * query + j * key of the whole mask.

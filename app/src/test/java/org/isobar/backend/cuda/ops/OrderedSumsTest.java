@@ -57,17 +57,17 @@ class OrderedSumsTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {
         "96 | ptx.cuh | asm volatile(\"fence.acq_rel.gpu;\" ::: \"memory\"); | ;",
-        "96 | attention_turns.cuh | while (passed < block) | while (passed < 0)",
-        "96 | attention_turns.cuh | add_relaxed(turn - 1, 1); | add_relaxed(turn, 1);",
-        "96 | attention_backward_keys.cu | next_turn(turns + at.turn + first / COLUMNS, | next_turn(turns + at.turn,",
+        "96 | attention_turns.cuh | while (load_acquire(turn) < block) | while (load_acquire(turn) < 0)",
+        "96 | attention_backward_keys.cu | first / COLUMNS - 1); | first / COLUMNS);",
+        "96 | attention_backward_keys.cu | await_turn(turns + at.turn + first / COLUMNS, | await_turn(turns + at.turn,",
         "128 | ptx.cuh | asm volatile(\"fence.acq_rel.gpu;\" ::: \"memory\"); | ;",
-        "128 | attention_backward_shared.cu | at.turn + first / COLUMNS, | at.turn,"})
+        "128 | attention_backward_shared.cu | ticket->turn + first / COLUMNS, | ticket->turn,"})
     void anythingLessIsFound(int headDim, String file, String right, String wrong) {
         Mutation mutation = new Mutation(file, right, wrong, "attentionBackward");
         assertTrue(text(file).contains(right));
         boolean equal;
         try {
-            equal = allEqual(run(QueryGradient.DETERMINISTIC, mutation::apply, 3, headDim));
+            equal = allEqual(run(QueryGradient.DETERMINISTIC, mutation::apply, 4, headDim));
         } catch (CudaException found) {
             assertTrue(found.getMessage().contains("wait for ever"), found.getMessage());
             equal = false;
@@ -104,7 +104,7 @@ class OrderedSumsTest {
         CudaOptions options = new CudaOptions(Fusion.SEPARATE, SinglePrecision.TF32, gradient);
         try (AttentionFixture fixture = AttentionFixture.on(new BareDevice(options, change), DType.F16)) {
             AttentionFixture.Inputs in =
-                fixture.inputs(new AttentionShape(1, 80, 128 * blocks - 5, 1, headDim), Dropout.NONE, 1, 1);
+                fixture.inputs(new AttentionShape(1, 208, 128 * blocks - 5, 1, headDim), Dropout.NONE, 1, 1);
             float[] kv = in.kv().clone();
             for (int i = 0; i < kv.length; i++) {
                 kv[i] += OFFSET;
