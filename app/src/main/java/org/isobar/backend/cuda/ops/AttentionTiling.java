@@ -45,7 +45,6 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
 
     private static final Map<Kernel, AttentionTiling> OF_DEVICES = Map.ofEntries(
         entry(100, Pass.FORWARD, 2, 128, Masking.DROPOUT, new AttentionTiling(2, 4, 16, 0, 2)),
-        entry(90, Pass.FORWARD, 2, 32, Masking.NONE, new AttentionTiling(2, 4, 64, 1, 3)),
         entry(90, Pass.FORWARD, 2, 48, Masking.DROPOUT, new AttentionTiling(2, 4, 48, 1, 3)),
         entry(90, Pass.FORWARD, 2, 80, Masking.NONE, new AttentionTiling(2, 4, 64, 1, 2)),
         entry(90, Pass.FORWARD, 2, 128, Masking.NONE, new AttentionTiling(2, 4, 64, 0, 2)),
@@ -70,7 +69,6 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
         entry(90, Pass.BACKWARD_KEYS, 4, 48, Masking.NONE, new AttentionTiling(2, 4, 32, 1, 2)),
         entry(90, Pass.BACKWARD_KEYS, 4, 128, Masking.NONE, new AttentionTiling(1, 8, 16, 1, 1)),
         entry(90, Pass.BACKWARD_KEYS_ATOMIC, 2, 48, Masking.NONE, new AttentionTiling(2, 8, 128, 2, 1)),
-        entry(90, Pass.BACKWARD_KEYS_ATOMIC, 2, 64, Masking.NONE, new AttentionTiling(2, 4, 64, 2, 2)),
         entry(90, Pass.BACKWARD_KEYS_ATOMIC, 2, 96, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)),
         entry(90, Pass.BACKWARD_KEYS_ATOMIC, 2, 128, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)),
         entry(90, Pass.BACKWARD_KEYS_ORDERED, 2, 48, Masking.NONE, new AttentionTiling(2, 4, 128, 2, 2)),
