@@ -130,11 +130,9 @@ inline void add_pair(float* to, float x, float y) {
     atomicAdd(to + 1, y);
 }
 
-inline int load_relaxed(const int* counter) { return atomicAdd(const_cast<int*>(counter), 0); }
-
 inline int load_acquire(const int* counter, SIM_PLACE) {
     sim_poll(file, line);
-    return load_relaxed(counter);
+    return atomicAdd(const_cast<int*>(counter), 0);
 }
 
 inline void add_relaxed(int* counter, int x) { atomicAdd(counter, x); }

@@ -242,7 +242,6 @@ Meanings memoryMeanings() {
         {"atom.global.exch.b64", {atomicGlobal<uint64_t, exchanged<uint64_t>>, "lgl", Class::GLOBAL}},
         {"red.global.add.v2.f32", {addPair, "gff", Class::GLOBAL}},
         {"red.relaxed.gpu.global.add.s32", {addCounter, "gw", Class::GLOBAL}},
-        {"ld.relaxed.gpu.global.s32", {loadCounter, "wg", Class::GLOBAL}},
         {"ld.acquire.gpu.global.s32", {poll, "wg", Class::GLOBAL}},
         {"fence.acq_rel.gpu", {fence, "", Class::BARRIER}},
         {"cp.async.cg.shared.global", {copyAsync, "sgiw", Class::ASYNC}},

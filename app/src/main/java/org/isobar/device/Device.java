@@ -58,6 +58,9 @@ public interface Device extends AutoCloseable {
     /** A new host buffer with its tensor. The caller closes it. */
     HostBuffer hostBuffer(DType dtype, Shape shape);
 
+    /** Starts to compile, on other threads, what operations may use, for a program that uses most of it. */
+    default void compileAhead() { }
+
     /** Allocates the workspace for operations of that footprint. Called before the first step. */
     void reserve(Footprint footprint);
 

@@ -20,6 +20,7 @@ import org.isobar.backend.cuda.ops.CudaOptions;
 import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
 import org.isobar.backend.cuda.ops.CudaTensorOps;
 import org.isobar.backend.cuda.ops.GpuResources;
+import org.isobar.backend.cuda.ops.OpResources;
 import org.isobar.backend.cuda.ops.SecondAttention;
 import org.isobar.backend.cuda.staged.StagedCommunicator;
 import org.isobar.backend.host.SocketCommunicator;
@@ -137,6 +138,12 @@ public final class CudaDevice implements JobDevice {
     public HostBuffer hostBuffer(DType dtype, Shape shape) {
         return new CudaHostBuffer(new InputStreams(stack.gpu(), stack.compute(), copy, places, stack.waits()), dtype,
             shape);
+    }
+
+    @Override
+    public void compileAhead() {
+        OpResources context = stack.context();
+        stack.compileAhead(CudaTensorOps.kernelVariants(context.kernels().capability(), context.options()));
     }
 
     @Override

@@ -162,11 +162,13 @@ public final class VerifyCommand implements Callable<Integer> {
                 return new ArithmeticCheck(device, out).run();
             }
             out.println(describe(options.cuda()));
+            device.compileAhead();
             ArithmeticCheck check = new ArithmeticCheck(device, out);
             holds = check.run() & check.runSecondAttention();
         }
         try (Device device = backend.open(options.with(OPPOSITE), line -> { })) {
             out.println(describe(OPPOSITE));
+            device.compileAhead();
             return new ArithmeticCheck(device, out).run() && holds;
         }
     }

@@ -28,7 +28,7 @@ class KernelDescriptionTest {
         assertEquals("GELU: its gradient and that of the bias before it in one kernel", lines.get(1));
         assertEquals("norms of 384 channels: with the residual in one kernel, all gradients in one, compiled for "
             + "that width", lines.get(2));
-        assertEquals("attention of heads of 48: bf16 on tensor cores, tiles of 128 x 64 forward, 256 x 128 backward, "
+        assertEquals("attention of heads of 48: bf16 on tensor cores, tiles of 128 x 64 forward, 128 x 128 backward, "
             + "gradient of queries in the order of tickets", lines.get(3));
     }
 

@@ -32,7 +32,7 @@ public final class KernelCache {
 
     private final Path directory; // null if there is none
     private final Consumer<String> warnings;
-    private boolean usable = true;
+    private volatile boolean usable = true;
 
     KernelCache(Path directory, Consumer<String> warnings) {
         this.directory = directory;

@@ -9,6 +9,16 @@ import org.isobar.backend.cuda.kernels.KernelVariant;
 final class AllKernelVariants {
     private AllKernelVariants() { }
 
+    /**
+     * The variants that devices of this compute capability use with these options, each listed once. Those of norms are
+     * left out: they depend on the width.
+     */
+    static List<KernelVariant> of(int capability, CudaOptions options) {
+        return Stream.of(CudaMemory.variants(), CudaColumnSums.variants(), CudaGelu.variants(),
+            CudaResidual.variants(), CudaImages.variants(), CudaLoss.variants(), CudaUpdate.variants(),
+            CudaAttention.variants(capability, options)).flatMap(List::stream).distinct().toList();
+    }
+
     /** The variants of all kernels that devices of this compute capability use, each listed once. */
     static List<KernelVariant> all(int capability) {
         return Stream.of(CudaMemory.variants(), CudaColumnSums.variants(), CudaLayerNorm.variants(),

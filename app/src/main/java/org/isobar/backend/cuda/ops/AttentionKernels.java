@@ -145,6 +145,21 @@ final class AttentionKernels {
             && AttentionTiling.isOrdered(capability, dtype.bytes(), headDim, masking);
     }
 
+    /** The variants that devices of this compute capability use with these options. */
+    static List<Variant> variants(int capability, CudaOptions options) {
+        return variants(capability).stream().filter(variant -> isUsed(variant, capability, options)).toList();
+    }
+
+    private static boolean isUsed(Variant variant, int capability, CudaOptions options) {
+        Pass keys = keysPass(capability, options.gradient(), variant.dtype(), variant.single(), variant.headDim(),
+            variant.masking());
+        return (variant.dtype() != DType.F32 || variant.single() == options.single()) && switch (variant.pass()) {
+            case FORWARD -> true;
+            case BACKWARD_QUERIES -> keys == Pass.BACKWARD_KEYS;
+            default -> variant.pass() == keys;
+        };
+    }
+
     /** Every variant that devices of this compute capability use. */
     static List<Variant> variants(int capability) {
         List<Variant> variants = new ArrayList<>();

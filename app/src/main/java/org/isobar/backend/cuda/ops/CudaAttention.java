@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 import org.isobar.backend.cuda.cudnn.CudnnAttention;
 import org.isobar.backend.cuda.kernels.ElementGrid;
@@ -78,6 +79,12 @@ final class CudaAttention implements AttentionOps {
             .mapToObj(headDim -> "attention of heads of " + headDim + ": " + (hasTiles(headDim)
                 ? tiled.description((int) headDim, compute)
                 : "plain kernels in single precision, because no tiled kernel has this size")).toList();
+    }
+
+    /** The variants in which devices of this compute capability use the kernels of attention with these options. */
+    static List<KernelVariant> variants(int capability, CudaOptions options) {
+        return Stream.of(AttentionKernels.variants(capability, options).stream().map(AttentionKernels.Variant::kernel)
+            .toList(), TiledAttention.otherVariants(), PlainAttention.variants()).flatMap(List::stream).toList();
     }
 
     /** Every variant in which devices of this compute capability use the kernels of attention. */

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.LongStream;
 
+import org.isobar.backend.cuda.kernels.KernelVariant;
 import org.isobar.device.Footprint;
 import org.isobar.device.ProductAlgorithms;
 import org.isobar.device.ops.TensorOps;
@@ -49,6 +50,14 @@ public final class CudaTensorOps implements AutoCloseable {
         return LongStream.of(CudaColumnSums.workspaceBytes(footprint), CudaLayerNorm.workspaceBytes(footprint),
             CudaLoss.workspaceBytes(footprint), CublasLtGemm.workspaceBytes(footprint),
             CudaAttention.workspaceBytes(capability, footprint, options)).max().orElseThrow();
+    }
+
+    /**
+     * The kernels that operations with these options may use on devices of this compute capability, except those of
+     * norms, which depend on the width.
+     */
+    public static List<KernelVariant> kernelVariants(int capability, CudaOptions options) {
+        return AllKernelVariants.of(capability, options);
     }
 
     /** Describes which kernels steps of that footprint run, one line per kind of operation that has a choice. */

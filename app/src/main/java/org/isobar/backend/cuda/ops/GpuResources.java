@@ -1,5 +1,6 @@
 package org.isobar.backend.cuda.ops;
 
+import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
@@ -10,6 +11,7 @@ import org.isobar.backend.cuda.driver.HostWait;
 import org.isobar.backend.cuda.kernels.KernelCache;
 import org.isobar.backend.cuda.kernels.KernelLauncher;
 import org.isobar.backend.cuda.kernels.KernelLoader;
+import org.isobar.backend.cuda.kernels.KernelVariant;
 
 /** The resources of one GPU's operations: its context, the stream that they are issued to, kernels and workspace. */
 public final class GpuResources implements AutoCloseable {
@@ -60,6 +62,11 @@ public final class GpuResources implements AutoCloseable {
 
     public DeviceWorkspace workspace() {
         return workspace;
+    }
+
+    /** Starts to compile kernels on other threads: see {@link KernelLoader#compileAhead}. */
+    public void compileAhead(List<KernelVariant> variants) {
+        kernels.compileAhead(variants);
     }
 
     /** The resources that operations are created with. */

@@ -2,6 +2,7 @@ package org.isobar.backend.cuda.ops;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 import org.isobar.backend.cuda.kernels.KernelLauncher;
 import org.isobar.backend.cuda.kernels.KernelVariant;
@@ -50,9 +51,14 @@ final class TiledAttention {
     static List<KernelVariant> variants(int capability) {
         List<KernelVariant> variants = new ArrayList<>();
         AttentionKernels.variants(capability).forEach(variant -> variants.add(variant.kernel()));
-        variants.addAll(TypedKernel.variants(STATISTICS_FILE, "attention_statistics"));
-        variants.addAll(TypedKernel.variants(STATISTICS_FILE, "attention_query_gradient"));
+        variants.addAll(otherVariants());
         return variants;
+    }
+
+    /** The variants of the kernels before and after those with tiles. */
+    static List<KernelVariant> otherVariants() {
+        return Stream.of("attention_statistics", "attention_query_gradient")
+            .flatMap(function -> TypedKernel.variants(STATISTICS_FILE, function).stream()).toList();
     }
 
     /**

@@ -162,15 +162,8 @@ __device__ __forceinline__ void add_pair(float* to, float x, float y) {
 #endif
 }
 
-// The value of a counter that other blocks add to. The two threads are not ordered by it, unless a fence follows.
-__device__ __forceinline__ int load_relaxed(const int* counter) {
-    int x;
-    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(counter) : "memory");
-    return x;
-}
-
-// The same in a loop that waits for other blocks. What they did before a fence and the addition of this value has
-// happened before what follows.
+// The value of a counter that other blocks add to, in a loop that waits for it. What they did before a fence and the
+// addition of this value has happened before what follows.
 __device__ __forceinline__ int load_acquire(const int* counter) {
     int x;
     asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(counter) : "memory");
