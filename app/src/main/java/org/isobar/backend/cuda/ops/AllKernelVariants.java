@@ -11,7 +11,8 @@ final class AllKernelVariants {
 
     /**
      * The variants that devices of this compute capability use with these options, each listed once. Those of norms are
-     * left out: they depend on the width.
+     * left out, because they depend on the width, and those of attention with dropout, because few programs use more
+     * than one or two.
      */
     static List<KernelVariant> of(int capability, CudaOptions options) {
         return Stream.of(CudaMemory.variants(), CudaColumnSums.variants(), CudaGelu.variants(),

@@ -145,9 +145,10 @@ final class AttentionKernels {
             && AttentionTiling.isOrdered(capability, dtype.bytes(), headDim, masking);
     }
 
-    /** The variants that devices of this compute capability use with these options. */
+    /** The variants that devices of this compute capability use with these options, without dropout. */
     static List<Variant> variants(int capability, CudaOptions options) {
-        return variants(capability).stream().filter(variant -> isUsed(variant, capability, options)).toList();
+        return variants(capability).stream().filter(variant -> variant.masking() == Masking.NONE)
+            .filter(variant -> isUsed(variant, capability, options)).toList();
     }
 
     private static boolean isUsed(Variant variant, int capability, CudaOptions options) {

@@ -81,7 +81,7 @@ final class CudaAttention implements AttentionOps {
                 : "plain kernels in single precision, because no tiled kernel has this size")).toList();
     }
 
-    /** The variants in which devices of this compute capability use the kernels of attention with these options. */
+    /** The variants that devices of this compute capability use with these options, without dropout. */
     static List<KernelVariant> variants(int capability, CudaOptions options) {
         return Stream.of(AttentionKernels.variants(capability, options).stream().map(AttentionKernels.Variant::kernel)
             .toList(), TiledAttention.otherVariants(), PlainAttention.variants()).flatMap(List::stream).toList();

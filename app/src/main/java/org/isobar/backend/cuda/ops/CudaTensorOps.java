@@ -54,7 +54,7 @@ public final class CudaTensorOps implements AutoCloseable {
 
     /**
      * The kernels that operations with these options may use on devices of this compute capability, except those of
-     * norms, which depend on the width.
+     * norms and of attention with dropout.
      */
     public static List<KernelVariant> kernelVariants(int capability, CudaOptions options) {
         return AllKernelVariants.of(capability, options);
