@@ -110,9 +110,10 @@ Status checkPack(const Descriptor& pack) {
     return SUCCESS;
 }
 
-Status checkGraph() {
+Status checkGraph(const Descriptor& graph) {
     const char* wrong = getenv("ISOBAR_SIM_CUDNN_WRONG");
-    return wrong != nullptr && strcmp(wrong, "graph") == 0
+    bool backward = graph.descriptor(GRAPH_OPERATIONS)->kind == BACKWARD;
+    return wrong != nullptr && (strcmp(wrong, "graph") == 0 || (backward && strcmp(wrong, "backward") == 0))
         ? refuse(BAD_PARAM, "cudnnBackendFinalize: the graph is refused on purpose") : SUCCESS;
 }
 
@@ -127,7 +128,7 @@ Status checkComplete(const Descriptor& descriptor) {
         case FORWARD:
         case BACKWARD: return checkOperation(descriptor);
         case PACK: return checkPack(descriptor);
-        case GRAPH: return checkGraph();
+        case GRAPH: return checkGraph(descriptor);
         default: return SUCCESS;
     }
 }

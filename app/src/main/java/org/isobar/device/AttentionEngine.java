@@ -25,18 +25,25 @@ public interface AttentionEngine {
     /** Whether the engine is installed. */
     boolean isInstalled();
 
-    /** Name and version of the library, such as "cuDNN 9.19.0"; "cuDNN" if it is not installed. */
+    /**
+     * Name and version of the library, such as "cuDNN 9.19.0", and once it has been prepared what it does not compute;
+     * "cuDNN" if it is not installed.
+     */
     String name();
 
     /** The device and its driver: what speed and results of this engine depend on, besides the library. */
     String machine();
 
     /**
-     * Makes the plans for all shapes. From now on {@link Device#workspaceBytes} counts their workspace.
+     * Makes the plans for all shapes. From now on {@link Device#workspaceBytes} counts their workspace. If there is
+     * none for the backward pass, the device's own kernels compute that.
      *
-     * @return why the engine cannot compute attention of one of them; empty if it can
+     * @return why the engine cannot compute the forward pass of one of them; empty if it can
      */
     Optional<String> prepare(Set<AttentionShape> shapes, DType compute);
+
+    /** Why the device's own kernels compute the backward pass of a prepared shape; empty if the engine does. */
+    Optional<String> backwardRefusal();
 
     /** Whether operations use this engine. */
     boolean isEnabled();

@@ -117,6 +117,8 @@ public final class AttentionSelection {
         } else if (engine.get().isInstalled()) {
             obstacle.ifPresent(why -> log.info("Attention: Isobar's kernels: " + why));
         }
+        engine.get().backwardRefusal().filter(_ -> obstacle.isEmpty())
+            .ifPresent(why -> log.info("Attention: backward by Isobar's kernels: " + why));
     }
 
     /** Decides on rank 0, by a trial if need be. The device's memory is not yet taken. */

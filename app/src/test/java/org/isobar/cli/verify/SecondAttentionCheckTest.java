@@ -43,7 +43,26 @@ class SecondAttentionCheckTest {
         }
     }
 
-    /** As cuDNN 9.19.0 on an H100: the cases would run on Isobar's kernels again, and prove nothing. */
+    /** As cuDNN 9.19.0 on an H100. */
+    @Test
+    void aForwardPassAloneIsCheckedAndNamed() {
+        SimulatedCudnn.wrong("backward", () -> {
+            try (CudaDevice device =
+                new CudaDevice(0, CudaFixture.options(), SimulatedCudnn.environment(), line -> { })) {
+                List<String> lines = lines(device, true);
+                for (String type : List.of("F16", "BF16")) {
+                    assertTrue(lines.contains("Attention by cuDNN 9.19.0 (forward) in " + type + ": 8 of 11 shapes"),
+                        lines::toString);
+                }
+                assertEquals(2, lines.stream().filter(line -> line.startsWith("  backward by Isobar's kernels: cuDNN "
+                    + "9.19.0 refuses ")).count(), lines::toString);
+                assertEquals(2, lines.stream().filter(line -> line.endsWith("33 cases, 0 failed")).count(),
+                    lines::toString);
+            }
+        });
+    }
+
+    /** The cases would run on Isobar's kernels again, and prove nothing. */
     @Test
     void nothingIsCheckedOfALibraryThatRefusesAll() {
         SimulatedCudnn.wrong("graph", () -> {

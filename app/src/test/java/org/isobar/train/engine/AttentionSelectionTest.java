@@ -93,6 +93,26 @@ class AttentionSelectionTest {
         assertTrue(Files.readString(manifest).contains("\"attention\" : \"cuDNN 9.19.0\""), manifest::toString);
     }
 
+    /** As on an H100 with cuDNN 9.19. The checkpoint names the engine, so that a resumed run can tell. */
+    @Test
+    void aLibraryThatRefusesTheBackwardPassComputesTheForwardPass() {
+        SimulatedCudnn.wrong("backward", () -> {
+            TinyRun run = run("backward").succeeded();
+            try {
+                assertTrue(run.log().contains("Attention: backward by Isobar's kernels: cuDNN 9.19.0 refuses "),
+                    run.log());
+                assertTrue(run.log().contains("Attention: cuDNN 9.19.0 (forward); forward and backward of a layer "),
+                    run.log());
+                assertAgrees(own.events(), run.events());
+                Path manifest = run.directory().resolve("checkpoints/checkpoint-" + STEPS + "/checkpoint.json");
+                assertTrue(Files.readString(manifest).contains("\"attention\" : \"cuDNN 9.19.0 (forward)\""),
+                    manifest::toString);
+            } catch (IOException failure) {
+                throw new AssertionError(failure);
+            }
+        });
+    }
+
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {
         "gradient | the gradient of keys differs by 5.",

@@ -36,6 +36,7 @@ public final class CudnnAttention implements AutoCloseable {
     private final LongUnaryOperator workspace;
     private final MemorySegment handle;
     private final Map<SdpaPlan.Key, SdpaPlan> plans = new HashMap<>();
+    private Optional<String> backwardRefusal = Optional.empty();
 
     CudnnAttention(CudnnCalls calls, CudaStream stream, Engines engines, LongUnaryOperator workspace) {
         this.calls = calls;
@@ -89,11 +90,19 @@ public final class CudnnAttention implements AutoCloseable {
             return Optional.of("cuDNN needs heads of a multiple of " + CHANNELS_MULTIPLE + " channels up to "
                 + MOST_CHANNELS + ", and these have " + shape.headDim());
         }
+        Optional<String> refusal = plan(SdpaDirection.FORWARD, dtype, shape);
+        if (refusal.isEmpty()) {
+            Optional<String> backward = plan(SdpaDirection.BACKWARD, dtype, shape);
+            backwardRefusal = backwardRefusal.or(() -> backward);
+        }
+        return refusal;
+    }
+
+    /** Makes the plan of one direction; returns why there is none. */
+    private Optional<String> plan(SdpaDirection direction, DType dtype, AttentionShape shape) {
         try {
-            for (SdpaDirection direction : SdpaDirection.values()) {
-                plans.computeIfAbsent(new SdpaPlan.Key(direction, dtype, shape),
-                    key -> new SdpaPlan(calls, handle, key, engines));
-            }
+            plans.computeIfAbsent(new SdpaPlan.Key(direction, dtype, shape),
+                key -> new SdpaPlan(calls, handle, key, engines));
             return Optional.empty();
         } catch (CudaException refused) {
             return Optional.of("cuDNN " + version() + " refuses " + shape + " in " + dtype + ": "
@@ -101,9 +110,19 @@ public final class CudnnAttention implements AutoCloseable {
         }
     }
 
-    /** Whether {@link #prepare} has made the plans of this shape and type. */
+    /** Whether {@link #prepare} has made the plan of the forward pass of this shape and type. */
     public boolean isPrepared(AttentionShape shape, DType dtype) {
+        return plans.containsKey(new SdpaPlan.Key(SdpaDirection.FORWARD, dtype, shape));
+    }
+
+    /** Whether {@link #prepare} has made the plan of the backward pass, too. */
+    public boolean isPreparedBackward(AttentionShape shape, DType dtype) {
         return plans.containsKey(new SdpaPlan.Key(SdpaDirection.BACKWARD, dtype, shape));
+    }
+
+    /** Why there is no plan of a backward pass for a shape that has been prepared; empty if all have one. */
+    public Optional<String> backwardRefusal() {
+        return backwardRefusal;
     }
 
     /** Bytes of workspace that the plans so far need. */
@@ -142,6 +161,9 @@ public final class CudnnAttention implements AutoCloseable {
 
     private void execute(SdpaPlan.Key key, Map<SdpaTensor, Long> addresses) {
         SdpaPlan plan = plans.get(key);
+        if (plan == null) {
+            throw new CudaException(backwardRefusal.orElse("attention of " + key + " is not prepared"));
+        }
         long bytes = plan.workspaceBytes();
         plan.execute(handle, addresses, bytes == 0 ? 0 : workspace.applyAsLong(bytes));
     }

@@ -47,7 +47,8 @@ final class CudaAttention implements AttentionOps {
     @Override
     public void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
         AttentionShape shape, Dropout dropout) {
-        Optional<CudnnAttention> library = second(shape, dropout, dq, dkv, dOut, q, kv, out, lse);
+        Optional<CudnnAttention> library = second(shape, dropout, dq, dkv, dOut, q, kv, out, lse)
+            .filter(engine -> engine.isPreparedBackward(shape, q.dtype()));
         if (library.isPresent()) {
             library.get().backward(dq, dkv, dOut, q, kv, out, lse, shape);
         } else if (hasTiles(shape, dq, dkv, dOut, q, kv, out)) {

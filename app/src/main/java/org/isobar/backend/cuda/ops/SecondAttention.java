@@ -51,7 +51,13 @@ public final class SecondAttention implements AttentionEngine, AutoCloseable {
 
     @Override
     public String name() {
-        return "cuDNN" + open().map(library -> " " + library.version()).orElse("");
+        return "cuDNN" + open().map(library -> " " + library.version()).orElse("")
+            + (backwardRefusal().isPresent() ? " (forward)" : "");
+    }
+
+    @Override
+    public Optional<String> backwardRefusal() {
+        return cudnn.flatMap(CudnnAttention::backwardRefusal);
     }
 
     @Override
