@@ -9,7 +9,7 @@ import org.isobar.tensor.DType;
 /**
  * A second engine for attention, from a library, beside a device's own kernels. It is not used until it is prepared and
  * enabled. Operations that it cannot compute (with dropout, in another type, of an unprepared shape, on unaligned
- * tensors) stay with the device's own kernels.
+ * tensors, a backward pass that it refuses) stay with the device's own kernels.
  */
 public interface AttentionEngine {
     /** Which engine computes attention, as {@code --attention} names it. */
@@ -42,8 +42,8 @@ public interface AttentionEngine {
      */
     Optional<String> prepare(Set<AttentionShape> shapes, DType compute);
 
-    /** Why the device's own kernels compute the backward pass of a prepared shape; empty if the engine does. */
-    Optional<String> backwardRefusal();
+    /** Why the device's own kernels compute the backward pass of a shape prepared in this type; empty if none is. */
+    Optional<String> backwardRefusal(DType compute);
 
     /** Whether operations use this engine. */
     boolean isEnabled();

@@ -69,7 +69,7 @@ final class ArithmeticCheck {
         out.printf("Attention by %s in %s: %d of %d shapes%n", engine.name(), compute,
             shapes.size() - refusals.size(), shapes.size());
         refusals.stream().distinct().forEach(why -> out.println("  " + why));
-        engine.backwardRefusal().ifPresent(why -> out.println("  backward by Isobar's kernels: " + why));
+        engine.backwardRefusal(compute).ifPresent(why -> out.println("  backward by Isobar's kernels: " + why));
         return refusals.size() < shapes.size();
     }
 

@@ -96,7 +96,8 @@ public final class AttentionSelection {
      * Makes the library's plans for the run's shapes, which are found by a dry run. From now on the device's workspace
      * includes theirs.
      *
-     * @throws UserException if {@code --attention=cudnn} is given and the library is missing or refuses a shape
+     * @throws UserException if {@code --attention=cudnn} is given and the library is missing or refuses the forward
+     *     pass of a shape
      */
     public void prepare() {
         if (engine.isEmpty()) {
@@ -117,8 +118,6 @@ public final class AttentionSelection {
         } else if (engine.get().isInstalled()) {
             obstacle.ifPresent(why -> log.info("Attention: Isobar's kernels: " + why));
         }
-        engine.get().backwardRefusal().filter(_ -> obstacle.isEmpty())
-            .ifPresent(why -> log.info("Attention: backward by Isobar's kernels: " + why));
     }
 
     /** Decides on rank 0, by a trial if need be. The device's memory is not yet taken. */
@@ -128,6 +127,8 @@ public final class AttentionSelection {
             if (config.attention().choice() == Choice.CUDNN) {
                 log.info("Attention: " + engine.get().name() + ", because of --attention=cudnn");
             }
+            engine.get().backwardRefusal(compute).filter(_ -> library)
+                .ifPresent(why -> log.info("Attention: backward by Isobar's kernels: " + why));
             engine.get().enable(library);
         }
     }
@@ -176,8 +177,8 @@ public final class AttentionSelection {
     }
 
     /**
-     * Makes all ranks use the same engine: the library if rank 0 has decided so and every rank can. All ranks call this
-     * together.
+     * Makes all ranks use the same engine: the library if rank 0 has decided so and every rank has the same version,
+     * which computes the same. All ranks call this together.
      */
     public void agree(RankMessages messages) {
         if (engine.isEmpty() || messages.ranks() == 1) {
@@ -185,13 +186,13 @@ public final class AttentionSelection {
         }
         RankAgreement ranks = new RankAgreement(config, messages, "an engine of attention");
         if (config.ranks().rank() == 0) {
-            Optional<String> objection = ranks.objection(REPORT);
+            Optional<String> objection = ranks.unlike(REPORT, engine.get().name());
             objection.filter(_ -> library)
                 .ifPresent(why -> log.warn("Attention: Isobar's kernels after all: " + why));
             library &= objection.isEmpty();
             ranks.announce(DECISION, library ? LIBRARY : OWN);
         } else {
-            ranks.report(REPORT, obstacle);
+            ranks.report(REPORT, Optional.of(obstacle.orElseGet(engine.get()::name)));
             library = ranks.await(DECISION).equals(LIBRARY);
         }
         engine.get().enable(library);

@@ -48,13 +48,19 @@ final class RankAgreement {
 
     /** Waits on rank 0 for the reports of all others; returns the first objection. */
     Optional<String> objection(String topic) {
+        return unlike(topic, "");
+    }
+
+    /** Waits on rank 0 for the reports of all others; returns the first that is another text than this one. */
+    Optional<String> unlike(String topic, String expected) {
         try {
             SortedMap<Integer, byte[]> reports = messages.gather(topic, limit);
             if (reports.size() < messages.ranks() - 1) {
                 throw new CommunicationException("rank 0: not all ranks have prepared " + subject + " within "
                     + limit.toSeconds() + " s");
             }
-            return reports.entrySet().stream().filter(report -> report.getValue().length > 0).findFirst()
+            return reports.entrySet().stream().filter(report -> !text(report.getValue()).equals(expected))
+                .findFirst()
                 .map(RankAgreement::named);
         } catch (InterruptedException interrupted) {
             throw failure(interrupted);

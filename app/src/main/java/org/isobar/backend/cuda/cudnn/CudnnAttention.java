@@ -5,6 +5,7 @@ import static org.bytedeco.cuda.global.cudnn.CUDNN_STATUS_SUCCESS;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.Map;
@@ -36,7 +37,7 @@ public final class CudnnAttention implements AutoCloseable {
     private final LongUnaryOperator workspace;
     private final MemorySegment handle;
     private final Map<SdpaPlan.Key, SdpaPlan> plans = new HashMap<>();
-    private Optional<String> backwardRefusal = Optional.empty();
+    private final Map<SdpaPlan.Key, String> refusals = new HashMap<>();
 
     CudnnAttention(CudnnCalls calls, CudaStream stream, Engines engines, LongUnaryOperator workspace) {
         this.calls = calls;
@@ -78,9 +79,9 @@ public final class CudnnAttention implements AutoCloseable {
     }
 
     /**
-     * Makes the plans of both directions.
+     * Makes the plans of both directions, or of the forward pass alone: see {@link #backwardRefusal}.
      *
-     * @return why cuDNN cannot compute attention of this shape and type; empty if it can
+     * @return why cuDNN cannot compute the forward pass of this shape and type; empty if it can
      */
     public Optional<String> prepare(AttentionShape shape, DType dtype) {
         if (dtype != DType.F16 && dtype != DType.BF16) {
@@ -90,24 +91,24 @@ public final class CudnnAttention implements AutoCloseable {
             return Optional.of("cuDNN needs heads of a multiple of " + CHANNELS_MULTIPLE + " channels up to "
                 + MOST_CHANNELS + ", and these have " + shape.headDim());
         }
-        Optional<String> refusal = plan(SdpaDirection.FORWARD, dtype, shape);
+        Optional<String> refusal = plan(new SdpaPlan.Key(SdpaDirection.FORWARD, dtype, shape));
         if (refusal.isEmpty()) {
-            Optional<String> backward = plan(SdpaDirection.BACKWARD, dtype, shape);
-            backwardRefusal = backwardRefusal.or(() -> backward);
+            plan(new SdpaPlan.Key(SdpaDirection.BACKWARD, dtype, shape));
         }
         return refusal;
     }
 
     /** Makes the plan of one direction; returns why there is none. */
-    private Optional<String> plan(SdpaDirection direction, DType dtype, AttentionShape shape) {
-        try {
-            plans.computeIfAbsent(new SdpaPlan.Key(direction, dtype, shape),
-                key -> new SdpaPlan(calls, handle, key, engines));
-            return Optional.empty();
-        } catch (CudaException refused) {
-            return Optional.of("cuDNN " + version() + " refuses " + shape + " in " + dtype + ": "
-                + refused.getMessage());
+    private Optional<String> plan(SdpaPlan.Key key) {
+        if (!plans.containsKey(key) && !refusals.containsKey(key)) {
+            try {
+                plans.put(key, new SdpaPlan(calls, handle, key, engines));
+            } catch (CudaException refused) {
+                refusals.put(key, "cuDNN " + version() + " refuses " + key.shape() + " in " + key.dtype() + ": "
+                    + refused.getMessage());
+            }
         }
+        return Optional.ofNullable(refusals.get(key));
     }
 
     /** Whether {@link #prepare} has made the plan of the forward pass of this shape and type. */
@@ -120,9 +121,10 @@ public final class CudnnAttention implements AutoCloseable {
         return plans.containsKey(new SdpaPlan.Key(SdpaDirection.BACKWARD, dtype, shape));
     }
 
-    /** Why there is no plan of a backward pass for a shape that has been prepared; empty if all have one. */
-    public Optional<String> backwardRefusal() {
-        return backwardRefusal;
+    /** Why the backward pass of a shape that has been prepared in this type has no plan; empty if all have one. */
+    public Optional<String> backwardRefusal(DType dtype) {
+        return refusals.entrySet().stream().filter(refusal -> refusal.getKey().direction() == SdpaDirection.BACKWARD
+            && refusal.getKey().dtype() == dtype).map(Map.Entry::getValue).min(Comparator.naturalOrder());
     }
 
     /** Bytes of workspace that the plans so far need. */
@@ -162,7 +164,7 @@ public final class CudnnAttention implements AutoCloseable {
     private void execute(SdpaPlan.Key key, Map<SdpaTensor, Long> addresses) {
         SdpaPlan plan = plans.get(key);
         if (plan == null) {
-            throw new CudaException(backwardRefusal.orElse("attention of " + key + " is not prepared"));
+            throw new CudaException(refusals.getOrDefault(key, "attention of " + key + " is not prepared"));
         }
         long bytes = plan.workspaceBytes();
         plan.execute(handle, addresses, bytes == 0 ? 0 : workspace.applyAsLong(bytes));

@@ -13,6 +13,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
@@ -32,7 +33,7 @@ public final class KernelCache {
 
     private final Path directory; // null if there is none
     private final Consumer<String> warnings;
-    private volatile boolean usable = true;
+    private final AtomicBoolean usable = new AtomicBoolean(true);
 
     KernelCache(Path directory, Consumer<String> warnings) {
         this.directory = directory;
@@ -52,7 +53,7 @@ public final class KernelCache {
             Optional<Path> directory = CacheDirectory.open(environment, "kernels");
             KernelCache cache = new KernelCache(directory.orElse(null), warnings);
             if (directory.isEmpty()) {
-                cache.usable = false;
+                cache.usable.set(false);
                 warnings.accept("no directory for compiled kernels can be written: kernels are compiled at each start; "
                     + VARIABLE + " names one");
             }
@@ -69,7 +70,7 @@ public final class KernelCache {
 
     /** The directory; empty if it cannot be used. */
     public Optional<Path> directory() {
-        return usable ? Optional.of(directory) : Optional.empty();
+        return usable.get() ? Optional.of(directory) : Optional.empty();
     }
 
     /** Hash of a source and its compiler options. It does not depend on the compiler. */
@@ -91,7 +92,7 @@ public final class KernelCache {
      * @param compiler {@link KernelCompiler#identity}; without a compiler, an entry of any compiler is read
      */
     public Optional<byte[]> read(String key, Optional<String> compiler) {
-        if (!usable) {
+        if (!usable.get()) {
             return Optional.empty();
         }
         try {
@@ -111,7 +112,7 @@ public final class KernelCache {
 
     /** Writes a compiled kernel. */
     public void write(String key, String compiler, byte[] image) {
-        if (!usable) {
+        if (!usable.get()) {
             return;
         }
         try {
@@ -143,9 +144,10 @@ public final class KernelCache {
     }
 
     private Optional<byte[]> unusable(String what, IOException failure) {
-        usable = false;
-        warnings.accept("kernel cache " + directory + " cannot be " + what + " (" + failure + "): kernels are compiled "
-            + "at each start; " + VARIABLE + " names another directory");
+        if (usable.getAndSet(false)) {
+            warnings.accept("kernel cache " + directory + " cannot be " + what + " (" + failure + "): kernels are "
+                + "compiled at each start; " + VARIABLE + " names another directory");
+        }
         return Optional.empty();
     }
 

@@ -120,7 +120,7 @@ public final class KernelLoader implements KernelProvider, AutoCloseable {
             return task.get();
         } catch (ExecutionException failure) {
             throw failure.getCause() instanceof RuntimeException known ? known
-                : new CudaException(failure.getCause().toString());
+                : new IllegalStateException(failure.getCause());
         } catch (InterruptedException interruption) {
             Thread.currentThread().interrupt();
             throw new CudaException("interrupted while " + unit.file() + " was compiled");
@@ -167,6 +167,7 @@ public final class KernelLoader implements KernelProvider, AutoCloseable {
         threads.shutdown();
         try {
             threads.awaitTermination(LONGEST_COMPILATION, TimeUnit.SECONDS);
+            ahead.clear();
         } catch (InterruptedException interruption) {
             Thread.currentThread().interrupt();
         }

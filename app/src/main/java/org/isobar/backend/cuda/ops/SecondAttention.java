@@ -1,5 +1,6 @@
 package org.isobar.backend.cuda.ops;
 
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -16,6 +17,8 @@ import org.isobar.tensor.DType;
 
 /** cuDNN as the second engine of a GPU's attention. The library is opened when it is first asked for. */
 public final class SecondAttention implements AttentionEngine, AutoCloseable {
+    private static final List<DType> HALVES = List.of(DType.F16, DType.BF16);
+
     private final GpuResources stack;
     private final Map<String, String> environment;
     private Optional<CudnnAttention> cudnn = Optional.empty();
@@ -52,12 +55,12 @@ public final class SecondAttention implements AttentionEngine, AutoCloseable {
     @Override
     public String name() {
         return "cuDNN" + open().map(library -> " " + library.version()).orElse("")
-            + (backwardRefusal().isPresent() ? " (forward)" : "");
+            + (HALVES.stream().anyMatch(half -> backwardRefusal(half).isPresent()) ? " (forward)" : "");
     }
 
     @Override
-    public Optional<String> backwardRefusal() {
-        return cudnn.flatMap(CudnnAttention::backwardRefusal);
+    public Optional<String> backwardRefusal(DType compute) {
+        return cudnn.flatMap(library -> library.backwardRefusal(compute));
     }
 
     @Override

@@ -34,6 +34,7 @@
 #endif
 
 constexpr bool WITH_QUERIES = ATOMIC || ORDERED;
+static_assert(!ORDERED || WARPS > 1, "the second warp awaits turns");
 
 using Pieces = Sum[ROW_TILES][2];  // (WARP_ROWS, 16)
 

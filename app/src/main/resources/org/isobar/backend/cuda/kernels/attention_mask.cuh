@@ -10,7 +10,7 @@
 #define DROPOUT 0
 #endif
 
-// Pieces of 16 tokens that the backward kernels' inner loops compute at once, if registers suffice.
+// By how many pieces of 16 tokens the backward kernels' inner loops are unrolled: as far as registers suffice.
 constexpr int UNROLLED_PIECES = CHUNK == 8 && HEAD_DIM <= 64 && !DROPOUT ? COLUMNS / 16 : 1;
 
 constexpr int LANE_KEYS = 8 * ROW_TILES;  // whose bits a lane works out
