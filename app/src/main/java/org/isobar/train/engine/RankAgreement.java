@@ -59,8 +59,7 @@ final class RankAgreement {
                 throw new CommunicationException("rank 0: not all ranks have prepared " + subject + " within "
                     + limit.toSeconds() + " s");
             }
-            return reports.entrySet().stream().filter(report -> !text(report.getValue()).equals(expected))
-                .findFirst()
+            return reports.entrySet().stream().filter(report -> !text(report.getValue()).equals(expected)).findFirst()
                 .map(RankAgreement::named);
         } catch (InterruptedException interrupted) {
             throw failure(interrupted);

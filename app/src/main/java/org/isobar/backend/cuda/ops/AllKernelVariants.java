@@ -15,15 +15,17 @@ final class AllKernelVariants {
      * than one or two.
      */
     static List<KernelVariant> of(int capability, CudaOptions options) {
-        return Stream.of(CudaMemory.variants(), CudaColumnSums.variants(), CudaGelu.variants(),
-            CudaResidual.variants(), CudaImages.variants(), CudaLoss.variants(), CudaUpdate.variants(),
-            CudaAttention.variants(capability, options)).flatMap(List::stream).distinct().toList();
+        return with(List.of(), CudaAttention.variants(capability, options));
     }
 
     /** The variants of all kernels that devices of this compute capability use, each listed once. */
     static List<KernelVariant> all(int capability) {
-        return Stream.of(CudaMemory.variants(), CudaColumnSums.variants(), CudaLayerNorm.variants(),
-            CudaGelu.variants(), CudaResidual.variants(), CudaImages.variants(), CudaLoss.variants(),
-            CudaUpdate.variants(), CudaAttention.variants(capability)).flatMap(List::stream).distinct().toList();
+        return with(CudaLayerNorm.variants(), CudaAttention.variants(capability));
+    }
+
+    private static List<KernelVariant> with(List<KernelVariant> norms, List<KernelVariant> attention) {
+        return Stream.of(CudaMemory.variants(), CudaColumnSums.variants(), norms, CudaGelu.variants(),
+            CudaResidual.variants(), CudaImages.variants(), CudaLoss.variants(), CudaUpdate.variants(), attention)
+            .flatMap(List::stream).distinct().toList();
     }
 }

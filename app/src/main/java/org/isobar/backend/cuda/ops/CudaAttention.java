@@ -5,7 +5,6 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 import org.isobar.backend.cuda.cudnn.CudnnAttention;
 import org.isobar.backend.cuda.kernels.ElementGrid;
@@ -84,13 +83,16 @@ final class CudaAttention implements AttentionOps {
 
     /** The variants that devices of this compute capability use with these options, without dropout. */
     static List<KernelVariant> variants(int capability, CudaOptions options) {
-        return Stream.of(AttentionKernels.variants(capability, options).stream().map(AttentionKernels.Variant::kernel)
-            .toList(), TiledAttention.otherVariants(), PlainAttention.variants()).flatMap(List::stream).toList();
+        return variants(AttentionKernels.variants(capability, options));
     }
 
     /** Every variant in which devices of this compute capability use the kernels of attention. */
     static List<KernelVariant> variants(int capability) {
-        List<KernelVariant> variants = new ArrayList<>(TiledAttention.variants(capability));
+        return variants(AttentionKernels.variants(capability));
+    }
+
+    private static List<KernelVariant> variants(List<AttentionKernels.Variant> tiled) {
+        List<KernelVariant> variants = new ArrayList<>(TiledAttention.variants(tiled));
         variants.addAll(PlainAttention.variants());
         return variants;
     }

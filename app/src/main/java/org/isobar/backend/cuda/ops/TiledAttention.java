@@ -2,7 +2,6 @@ package org.isobar.backend.cuda.ops;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
 
 import org.isobar.backend.cuda.kernels.KernelLauncher;
 import org.isobar.backend.cuda.kernels.KernelVariant;
@@ -47,18 +46,13 @@ final class TiledAttention {
         queryGradient = new TypedKernel(context.kernels(), STATISTICS_FILE, "attention_query_gradient");
     }
 
-    /** Every variant that devices of this compute capability use. */
-    static List<KernelVariant> variants(int capability) {
+    /** The kernels with these tiles, and those that run before and after them. */
+    static List<KernelVariant> variants(List<Variant> tiled) {
         List<KernelVariant> variants = new ArrayList<>();
-        AttentionKernels.variants(capability).forEach(variant -> variants.add(variant.kernel()));
-        variants.addAll(otherVariants());
+        tiled.forEach(variant -> variants.add(variant.kernel()));
+        variants.addAll(TypedKernel.variants(STATISTICS_FILE, "attention_statistics"));
+        variants.addAll(TypedKernel.variants(STATISTICS_FILE, "attention_query_gradient"));
         return variants;
-    }
-
-    /** The variants of the kernels before and after those with tiles. */
-    static List<KernelVariant> otherVariants() {
-        return Stream.of("attention_statistics", "attention_query_gradient")
-            .flatMap(function -> TypedKernel.variants(STATISTICS_FILE, function).stream()).toList();
     }
 
     /**
