@@ -35,8 +35,8 @@ class ArchitectureTest {
     private static final List<String> ROOMS =
         List.of("fault", "os", "tensor", "random", "device.ops", "device.checks", "device",
         "distributed", "distributed.job", "backend.host", "backend.dryrun",
-        "backend.cpu.parallel", "backend.cpu.vector", "backend.cpu.product", "backend.cpu.avx2", "backend.cpu.onednn",
-        "backend.cpu.attention", "backend.cpu.ops", "backend.cpu",
+        "backend.cpu.parallel", "backend.cpu.vector", "backend.cpu.product", "backend.cpu.generated",
+        "backend.cpu.onednn", "backend.cpu.attention", "backend.cpu.ops", "backend.cpu",
         "backend.cuda.driver", "backend.cuda.kernels", "backend.cuda.cudnn", "backend.cuda.ops",
         "backend.cuda.nccl",
         "backend.cuda.staged", "backend.cuda", "backend", "nn", "model", "vit", "optim", "data.channels", "data",

@@ -7,8 +7,8 @@ import java.lang.foreign.MemorySegment;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
-import org.isobar.backend.cpu.avx2.Avx2;
-import org.isobar.backend.cpu.avx2.Avx2Arrays;
+import org.isobar.backend.cpu.generated.ArrayCode;
+import org.isobar.backend.cpu.generated.GeneratedCode;
 import org.isobar.backend.cpu.vector.Bfloat16;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.tensor.DType;
@@ -49,12 +49,9 @@ final class AttentionElements {
     /** Computes {@code to = factor * from} for {@code count} elements; {@code from} is F32. */
     static void scale(DType dtype, MemorySegment to, int toFirst, MemorySegment from, int fromFirst, int count,
         float factor) {
-        int done = 0;
-        if (Avx2.isPreferred() && dtype == DType.F32) {
-            done = Avx2Arrays.scale(slice(to, toFirst, toFirst + count), slice(from, fromFirst, fromFirst + count),
-                factor);
-        }
-        scale(dtype, to, toFirst, from, fromFirst, count, factor, done);
+        scale(dtype, to, toFirst, from, fromFirst, count, factor, dtype == DType.F32
+            ? ArrayCode.scale(slice(to, toFirst, toFirst + count), slice(from, fromFirst, fromFirst + count), factor)
+            : 0);
     }
 
     /** Computes the elements from {@code done} on. */
@@ -87,8 +84,8 @@ final class AttentionElements {
 
     /** Returns the dot product of {@code count} elements of x and y, starting at {@code first}. */
     static float dot(DType dtype, MemorySegment x, MemorySegment y, int first, int count) {
-        if (Avx2.isPreferred() && dtype == DType.F32 && count % WIDTH == 0) {
-            return Avx2Arrays.dot(slice(x, first, first + count), slice(y, first, first + count));
+        if (GeneratedCode.hasLoops() && dtype == DType.F32 && count % WIDTH == 0) {
+            return ArrayCode.dot(slice(x, first, first + count), slice(y, first, first + count));
         }
         return dotInJava(dtype, x, y, first, count);
     }

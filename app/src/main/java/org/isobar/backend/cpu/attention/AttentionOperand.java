@@ -1,6 +1,6 @@
 package org.isobar.backend.cpu.attention;
 
-import org.isobar.backend.cpu.avx2.Avx2;
+import org.isobar.backend.cpu.generated.GeneratedCode;
 import org.isobar.backend.cpu.onednn.MatmulCache;
 import org.isobar.backend.cpu.parallel.BlockedRange;
 import org.isobar.backend.cpu.parallel.CpuWorkspace;
@@ -82,7 +82,7 @@ final class AttentionOperand {
         // With a transposed left operand, oneDNN's primitive is a fifth slower than its function. With our own code,
         // packing such a block takes a twentieth of its product's time.
         if (single && (left.transposed
-            || !Avx2.isPreferred() && (terms(block) == SLOW_TERMS || left.cut.blocks() < FEWEST_USES))) {
+            || !GeneratedCode.hasProducts() && (terms(block) == SLOW_TERMS || left.cut.blocks() < FEWEST_USES))) {
             return null;
         }
         Packing packing = matmuls.packing(first, terms(block), columns(block), left.cut.side(), DType.F32);

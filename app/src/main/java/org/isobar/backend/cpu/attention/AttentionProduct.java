@@ -1,6 +1,6 @@
 package org.isobar.backend.cpu.attention;
 
-import org.isobar.backend.cpu.avx2.Avx2;
+import org.isobar.backend.cpu.generated.GeneratedCode;
 import org.isobar.backend.cpu.onednn.MatmulCache;
 import org.isobar.backend.cpu.onednn.OneDnn;
 import org.isobar.backend.cpu.parallel.BlockedRange;
@@ -38,7 +38,7 @@ final class AttentionProduct {
                     if (packing != null) {
                         matmuls[index(write, row, column)] =
                             compiler.matmul(packing, left.length(row), a, c, write);
-                    } else if (Avx2.isPreferred()) {
+                    } else if (GeneratedCode.hasProducts()) {
                         matmuls[index(write, row, column)] = compiler.plain(left.length(row), right.columns(column),
                             right.terms(column), a, right.plain(0, column), c, Matmul.Finish.of(write));
                     }

@@ -9,8 +9,8 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
 
-import org.isobar.backend.cpu.avx2.Avx2;
-import org.isobar.backend.cpu.avx2.Avx2Softmax;
+import org.isobar.backend.cpu.generated.GeneratedCode;
+import org.isobar.backend.cpu.generated.SoftmaxCode;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.tensor.DType;
 
@@ -93,12 +93,12 @@ final class OnlineSoftmax {
     }
 
     private boolean toFloats(MemorySegment scores, MemorySegment weights, int first, int count, float m, int at) {
-        if (!Avx2.isPreferred()) {
+        if (!GeneratedCode.hasLoops()) {
             return SoftmaxWeights.toFloats(scores, weights, first, count, m, factor, sums, at);
         }
         Lanes.store(room, 0, FloatVector.fromArray(Lanes.F32, sums, at));
         long end = (long) first + count;
-        boolean done = Avx2Softmax.weights(Lanes.slice(scores, first, end).address(),
+        boolean done = SoftmaxCode.weights(Lanes.slice(scores, first, end).address(),
             Lanes.slice(weights, first, end).address(), room.address(), count / WIDTH, m, factor);
         if (done) {
             load(room, 0).intoArray(sums, at);

@@ -6,8 +6,8 @@ import static org.isobar.backend.cpu.vector.Lanes.load;
 import java.lang.foreign.MemorySegment;
 import jdk.incubator.vector.FloatVector;
 
-import org.isobar.backend.cpu.avx2.Avx2;
-import org.isobar.backend.cpu.avx2.Avx2Softmax;
+import org.isobar.backend.cpu.generated.GeneratedCode;
+import org.isobar.backend.cpu.generated.SoftmaxCode;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.tensor.DType;
 
@@ -45,7 +45,7 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
     }
 
     private boolean isNative() {
-        return dtype == DType.F32 && Avx2.isPreferred();
+        return dtype == DType.F32 && GeneratedCode.hasLoops();
     }
 
     /** Processes consecutive rows, from element {@code first}; {@code n} queries are whole vectors. */
@@ -73,7 +73,7 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
         assert weights == scores && dScores == dWeights : this;
         long start = (long) first * Float.BYTES;
         long tile = (long) rows * n;
-        Avx2Softmax.gradient(address(scores + start, tile), address(dWeights + start, tile), address(references, n),
+        SoftmaxCode.gradient(address(scores + start, tile), address(dWeights + start, tile), address(references, n),
             address(deltas, n), factor, rows, n / WIDTH);
     }
 

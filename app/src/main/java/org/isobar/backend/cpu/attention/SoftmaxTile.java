@@ -8,8 +8,8 @@ import java.lang.foreign.ValueLayout;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
 
-import org.isobar.backend.cpu.avx2.Avx2;
-import org.isobar.backend.cpu.avx2.Avx2Softmax;
+import org.isobar.backend.cpu.generated.GeneratedCode;
+import org.isobar.backend.cpu.generated.SoftmaxCode;
 import org.isobar.backend.cpu.vector.Bfloat16;
 import org.isobar.backend.cpu.vector.Lanes;
 
@@ -23,8 +23,8 @@ final class SoftmaxTile {
 
     /** Writes the maximum of each row, ignoring NaN. */
     static void toMaxima(MemorySegment memory, int scores, int maxima, int rows, int columns) {
-        if (Avx2.isPreferred()) {
-            Avx2Softmax.maxima(address(memory, scores, (long) rows * columns), address(memory, maxima, rows), rows,
+        if (GeneratedCode.hasLoops()) {
+            SoftmaxCode.maxima(address(memory, scores, (long) rows * columns), address(memory, maxima, rows), rows,
                 columns / WIDTH);
         } else {
             toMaximaInJava(memory, scores, maxima, rows, columns);
@@ -45,8 +45,8 @@ final class SoftmaxTile {
 
     /** Replaces scores by weights in F32, and writes one vector of partial sums per row. */
     static void toFloats(MemorySegment memory, int scores, int maxima, int sums, int rows, int columns, float factor) {
-        if (Avx2.isPreferred()) {
-            Avx2Softmax.weights(address(memory, scores, (long) rows * columns), address(memory, maxima, rows),
+        if (GeneratedCode.hasLoops()) {
+            SoftmaxCode.weights(address(memory, scores, (long) rows * columns), address(memory, maxima, rows),
                 address(memory, sums, (long) rows * WIDTH), rows, columns / WIDTH, factor);
         } else {
             toFloatsInJava(memory, scores, maxima, sums, rows, columns, factor);

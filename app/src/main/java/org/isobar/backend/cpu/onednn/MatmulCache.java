@@ -5,11 +5,11 @@ import java.util.Map;
 
 import org.bytedeco.dnnl.engine;
 import org.bytedeco.dnnl.memory;
-import org.isobar.backend.cpu.avx2.Avx2;
-import org.isobar.backend.cpu.avx2.Avx2Matmul;
-import org.isobar.backend.cpu.avx2.Avx2Packing;
-import org.isobar.backend.cpu.avx2.Avx2StackedMatmul;
-import org.isobar.backend.cpu.avx2.PackingScratch;
+import org.isobar.backend.cpu.generated.GeneratedCode;
+import org.isobar.backend.cpu.generated.PackingScratch;
+import org.isobar.backend.cpu.generated.PanelMatmul;
+import org.isobar.backend.cpu.generated.PanelPacking;
+import org.isobar.backend.cpu.generated.PanelStackedMatmul;
 import org.isobar.backend.cpu.product.Matmul;
 import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.backend.cpu.product.MatrixStack;
@@ -19,9 +19,9 @@ import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 
 /**
- * Cache of the products that have been compiled for one device: by {@link Avx2} where that is possible and faster, by
- * oneDNN otherwise. Each is compiled on first request. Only the thread that issues the operations requests products;
- * all workers may run a returned product concurrently.
+ * Cache of the products that have been compiled for one device: as {@link GeneratedCode} where that is possible and
+ * faster, by oneDNN otherwise. Each is compiled on first request. Only the thread that issues the operations requests
+ * products; all workers may run a returned product concurrently.
  */
 public final class MatmulCache implements AutoCloseable {
     private final int workers;
@@ -47,11 +47,11 @@ public final class MatmulCache implements AutoCloseable {
     public Packing packing(Matrix b, long k, long n, long rows, DType result) {
         return packings.computeIfAbsent(
             new Packing.Key(b.dtype(), result, rows, n, k, b.stride(), b.transposed()),
-            key -> usesAvx2(key) ? new Avx2Packing(key) : new OneDnnPacking(key, cpu, workers));
+            key -> usesAvx2(key) ? new PanelPacking(key) : new OneDnnPacking(key, cpu, workers));
     }
 
     private static boolean usesAvx2(Packing.Key right) {
-        return isSingle(right.dtype(), right.result()) && Avx2.isPreferred();
+        return isSingle(right.dtype(), right.result()) && GeneratedCode.hasProducts();
     }
 
     private static boolean isSingle(DType operands, DType result) {
@@ -72,7 +72,7 @@ public final class MatmulCache implements AutoCloseable {
         assert !c.transposed();
         return matmuls.computeIfAbsent(new Matmul.Key(packing.key(), Matmul.Form.PACKED, m, a.stride(), a.transposed(),
             c.stride(), finish), key -> packing instanceof OneDnnPacking layout
-                ? new OneDnnMatmul(key, layout.description(), cpu, workers) : new Avx2Matmul(key, scratch));
+                ? new OneDnnMatmul(key, layout.description(), cpu, workers) : new PanelMatmul(key, scratch));
     }
 
     /**
@@ -84,7 +84,7 @@ public final class MatmulCache implements AutoCloseable {
         return matmuls.computeIfAbsent(
             new Matmul.Key(right, Matmul.Form.PLAIN, m, a.stride(), a.transposed(), c.stride(), finish), key -> {
                 if (usesAvx2(right)) {
-                    return new Avx2Matmul(key, scratch);
+                    return new PanelMatmul(key, scratch);
                 }
                 try (memory.desc layout = OneDnn.plain(b.dtype(), k, n, b.stride(), b.transposed())) {
                     return new OneDnnMatmul(key, layout, cpu, workers);
@@ -98,8 +98,8 @@ public final class MatmulCache implements AutoCloseable {
         assert !c.first().transposed();
         return stacked.computeIfAbsent(new StackedMatmul.Key(extents, StackedMatmul.Layout.of(a),
             StackedMatmul.Layout.of(b), StackedMatmul.Layout.of(c), factor),
-            key -> isSingle(a.first().dtype(), c.first().dtype()) && Avx2.isPreferred()
-                ? new Avx2StackedMatmul(key, scratch)
+            key -> isSingle(a.first().dtype(), c.first().dtype()) && GeneratedCode.hasProducts()
+                ? new PanelStackedMatmul(key, scratch)
                 : new OneDnnStackedMatmul(key, cpu, workers));
     }
 

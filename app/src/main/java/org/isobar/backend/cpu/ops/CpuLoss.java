@@ -12,9 +12,8 @@ import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
-import org.isobar.backend.cpu.avx2.Avx2;
-import org.isobar.backend.cpu.avx2.Avx2Arrays;
-import org.isobar.backend.cpu.avx2.Avx2Loss;
+import org.isobar.backend.cpu.generated.ArrayCode;
+import org.isobar.backend.cpu.generated.LossCode;
 import org.isobar.backend.cpu.parallel.ChunkedRange;
 import org.isobar.backend.cpu.parallel.CpuWorkspace;
 import org.isobar.backend.cpu.parallel.WorkerPool;
@@ -133,8 +132,7 @@ final class CpuLoss implements LossOps {
 
     /** Returns the sum of (x - y)^2. */
     private static double squaredDistance(MemorySegment x, MemorySegment y) {
-        return Avx2.isPreferred() ? squaredDistance(x, y, Avx2Loss.summed(x), Avx2Loss.squaredDistance(x, y))
-            : squaredDistance(x, y, 0, 0);
+        return squaredDistance(x, y, LossCode.summed(x), LossCode.squaredDistance(x, y));
     }
 
     /** Returns {@code start} plus the sum of (x - y)^2 from element {@code first} on. */
@@ -156,7 +154,7 @@ final class CpuLoss implements LossOps {
 
     /** Returns the sum of x^2. */
     private static double squaredNorm(MemorySegment x) {
-        return Avx2.isPreferred() ? squaredNorm(x, Avx2Loss.summed(x), Avx2Loss.squaredNorm(x)) : squaredNorm(x, 0, 0);
+        return squaredNorm(x, LossCode.summed(x), LossCode.squaredNorm(x));
     }
 
     /** Returns {@code start} plus the sum of x^2 from element {@code first} on. */
@@ -177,7 +175,7 @@ final class CpuLoss implements LossOps {
 
     /** z = factor (x - y). */
     private static void scaledDifference(MemorySegment z, MemorySegment x, MemorySegment y, float factor) {
-        scaledDifference(z, x, y, factor, Avx2.isPreferred() ? Avx2Arrays.scaledDifference(z, x, y, factor) : 0);
+        scaledDifference(z, x, y, factor, ArrayCode.scaledDifference(z, x, y, factor));
     }
 
     /** Computes the elements from {@code first} on. */

@@ -9,8 +9,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import jdk.incubator.vector.VectorMask;
 
-import org.isobar.backend.cpu.avx2.Avx2;
-import org.isobar.backend.cpu.avx2.Avx2Arrays;
+import org.isobar.backend.cpu.generated.ArrayCode;
+import org.isobar.backend.cpu.generated.GeneratedCode;
 import org.isobar.backend.cpu.onednn.MatmulCache;
 import org.isobar.backend.cpu.onednn.OneDnn;
 import org.isobar.backend.cpu.onednn.PackedProduct;
@@ -95,7 +95,7 @@ final class CpuProducts implements ProductOps {
 
     /** Whether oneDNN's direct function is the fastest product of unpacked operands. */
     private static boolean usesFunction(Tensor operand) {
-        return operand.dtype() == DType.F32 && !Avx2.isPreferred();
+        return operand.dtype() == DType.F32 && !GeneratedCode.hasProducts();
     }
 
     /**
@@ -211,7 +211,7 @@ final class CpuProducts implements ProductOps {
 
     /** {@code y += x}. */
     private static void add(MemorySegment y, MemorySegment x) {
-        add(y, x, Avx2.isPreferred() ? Avx2Arrays.add(y, x) : 0);
+        add(y, x, ArrayCode.add(y, x));
     }
 
     /** Computes the elements from {@code first} on. */

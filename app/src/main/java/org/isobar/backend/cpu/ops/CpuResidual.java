@@ -9,8 +9,7 @@ import java.lang.foreign.MemorySegment;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
-import org.isobar.backend.cpu.avx2.Avx2;
-import org.isobar.backend.cpu.avx2.Avx2Arrays;
+import org.isobar.backend.cpu.generated.ArrayCode;
 import org.isobar.backend.cpu.parallel.ChunkedRange;
 import org.isobar.backend.cpu.parallel.CpuWorkspace;
 import org.isobar.backend.cpu.parallel.WorkerPool;
@@ -93,7 +92,7 @@ record CpuResidual(WorkerPool pool, CpuWorkspace workspace, MemoryOps memory) im
 
     /** y = x + factor * term. */
     static void addScaled(MemorySegment y, MemorySegment x, MemorySegment term, float factor) {
-        addScaled(y, x, term, factor, Avx2.isPreferred() ? Avx2Arrays.addScaled(y, x, term, factor) : 0);
+        addScaled(y, x, term, factor, ArrayCode.addScaled(y, x, term, factor));
     }
 
     /** Computes the elements from {@code first} on. */
@@ -112,7 +111,7 @@ record CpuResidual(WorkerPool pool, CpuWorkspace workspace, MemoryOps memory) im
 
     /** y = factor * x. */
     private static void scale(MemorySegment y, MemorySegment x, float factor) {
-        scale(y, x, factor, Avx2.isPreferred() ? Avx2Arrays.scale(y, x, factor) : 0);
+        scale(y, x, factor, ArrayCode.scale(y, x, factor));
     }
 
     /** Computes the elements from {@code first} on. */

@@ -12,8 +12,7 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
 
-import org.isobar.backend.cpu.avx2.Avx2;
-import org.isobar.backend.cpu.avx2.Avx2Adam;
+import org.isobar.backend.cpu.generated.AdamCode;
 import org.isobar.backend.cpu.parallel.ChunkedRange;
 import org.isobar.backend.cpu.parallel.WorkerPool;
 import org.isobar.backend.cpu.vector.AdamFactors;
@@ -161,7 +160,7 @@ final class CpuUpdate implements UpdateOps {
     record AdamUpdate(AdamFactors factors) {
         void run(MemorySegment parameter, MemorySegment gradient, MemorySegment moment1, MemorySegment moment2) {
             run(parameter, gradient, moment1, moment2,
-                Avx2.isPreferred() ? Avx2Adam.update(parameter, gradient, moment1, moment2, factors) : 0);
+                AdamCode.update(parameter, gradient, moment1, moment2, factors));
         }
 
         /** Updates the elements from {@code first} on. */

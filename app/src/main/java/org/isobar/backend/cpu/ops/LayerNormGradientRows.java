@@ -10,8 +10,7 @@ import java.lang.foreign.ValueLayout;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
-import org.isobar.backend.cpu.avx2.Avx2;
-import org.isobar.backend.cpu.avx2.Avx2LayerNorm;
+import org.isobar.backend.cpu.generated.LayerNormCode;
 import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.WorkerScratch;
@@ -43,8 +42,8 @@ record LayerNormGradientRows(MemorySegment dxs, FloatView dys, MemorySegment xs,
         MemorySegment dy = dys.read(scratch.row(worker, 0), from * width, to * width);
         MemorySegment x = slice(xs, from * width, to * width);
         int rows = (int) (to - from);
-        if (Avx2.isPreferred() && Avx2LayerNorm.suits(width)) {
-            Avx2LayerNorm.gradients(new Avx2LayerNorm.Gradients(dx.address(), dy.address(), x.address(),
+        if (LayerNormCode.suits(width)) {
+            LayerNormCode.gradients(new LayerNormCode.Gradients(dx.address(), dy.address(), x.address(),
                 slice(means, from, to).address(), slice(invStds, from, to).address(), gamma.address(),
                 slice(sums, 0, 2L * width).address()), rows, width, write == WriteMode.ADD);
         } else {

@@ -10,8 +10,7 @@ import java.lang.foreign.ValueLayout;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
-import org.isobar.backend.cpu.avx2.Avx2;
-import org.isobar.backend.cpu.avx2.Avx2LayerNorm;
+import org.isobar.backend.cpu.generated.LayerNormCode;
 import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.WorkerScratch;
@@ -49,7 +48,7 @@ record NormalizedRows(FloatView y, MemorySegment xs, MemorySegment means, Memory
     /** Computes and stores the mean and the inverse standard deviation of rows {@code from} to {@code to}. */
     void measure(long from, long to, double epsilon) {
         if (isNative()) {
-            Avx2LayerNorm.measure(x(from, to).address(), (int) (to - from), width(),
+            LayerNormCode.measure(x(from, to).address(), (int) (to - from), width(),
                 slice(means, from, to).address(), slice(invStds, from, to).address());
         } else {
             measureInJava(from, to);
@@ -61,7 +60,7 @@ record NormalizedRows(FloatView y, MemorySegment xs, MemorySegment means, Memory
     }
 
     private boolean isNative() {
-        return Avx2.isPreferred() && Avx2LayerNorm.suits(width());
+        return LayerNormCode.suits(width());
     }
 
     /** Computes the mean of each row and, in place of the inverse standard deviation, the variance. */
@@ -82,7 +81,7 @@ record NormalizedRows(FloatView y, MemorySegment xs, MemorySegment means, Memory
         long width = width();
         MemorySegment room = y.room(scratch.row(worker, 0), from * width, to * width);
         if (isNative()) {
-            Avx2LayerNorm.normalize(room.address(), x.address(), (int) (to - from), width(),
+            LayerNormCode.normalize(room.address(), x.address(), (int) (to - from), width(),
                 slice(means, from, to).address(), slice(invStds, from, to).address(), gamma.address(),
                 slice(beta, 0, width).address());
         } else {

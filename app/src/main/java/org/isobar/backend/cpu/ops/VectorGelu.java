@@ -10,8 +10,7 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
 
-import org.isobar.backend.cpu.avx2.Avx2;
-import org.isobar.backend.cpu.avx2.Avx2Gelu;
+import org.isobar.backend.cpu.generated.GeluCode;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.VectorMath;
 
@@ -33,7 +32,7 @@ final class VectorGelu {
 
     /** Computes {@code y = GELU(x)}. {@code y} may be {@code x}. */
     static void forward(MemorySegment y, MemorySegment x) {
-        forward(y, x, Avx2.isPreferred() ? Avx2Gelu.forward(y, x) : 0);
+        forward(y, x, GeluCode.forward(y, x));
     }
 
     /** Computes the elements from {@code first} on. */
@@ -62,7 +61,7 @@ final class VectorGelu {
 
     /** Computes {@code dx = dy GELU'(x)} and {@code y = GELU(x)}. The results may overwrite dy and x. */
     static void backward(MemorySegment dx, MemorySegment y, MemorySegment dy, MemorySegment x) {
-        backward(dx, y, dy, x, Avx2.isPreferred() ? Avx2Gelu.backward(dx, y, dy, x) : 0);
+        backward(dx, y, dy, x, GeluCode.backward(dx, y, dy, x));
     }
 
     /** Computes the elements from {@code first} on. */

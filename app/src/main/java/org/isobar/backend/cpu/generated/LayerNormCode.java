@@ -1,29 +1,30 @@
-package org.isobar.backend.cpu.avx2;
+package org.isobar.backend.cpu.generated;
 
-import org.isobar.backend.cpu.avx2.InstructionEncoder.Operation;
+import org.isobar.backend.cpu.generated.InstructionEncoder.Operation;
+import org.isobar.backend.cpu.vector.Lanes;
 
 /**
  * Machine code of layer normalization and its gradients in single precision, on consecutive rows of whole vectors, with
  * the bits of the loops in {@code NormalizedRows} and {@code LayerNormGradientRows}. Operands are addresses.
  */
-public final class Avx2LayerNorm {
-    private static final MachineCode MEASURE = measure();
-    private static final MachineCode NORMALIZE = normalize();
-    private static final MachineCode GRADIENT = gradient(false);
-    private static final MachineCode ADDED_GRADIENT = gradient(true);
+public final class LayerNormCode {
+    private static final MachineCode MEASURE = GeneratedCode.loop(LayerNormCode::measure);
+    private static final MachineCode NORMALIZE = GeneratedCode.loop(LayerNormCode::normalize);
+    private static final MachineCode GRADIENT = GeneratedCode.loop(to -> new GradientCode(to, false).make());
+    private static final MachineCode ADDED_GRADIENT = GeneratedCode.loop(to -> new GradientCode(to, true).make());
 
-    private Avx2LayerNorm() { }
+    private LayerNormCode() { }
 
-    /** Whether rows of so many numbers consist of whole vectors. */
+    /** Whether there are loops, and rows of so many numbers consist of whole vectors. */
     public static boolean suits(int width) {
-        return width > 0 && width % Assembler.LANES == 0;
+        return GeneratedCode.hasLoops() && width > 0 && width % Lanes.WIDTH == 0;
     }
 
     /** Computes the mean and the variance of each row. */
     public static void measure(long x, int rows, int width, long means, long variances) {
         assert suits(width) : width;
         if (rows > 0) {
-            MEASURE.run(x, rows, width / Assembler.LANES, means, variances, Float.floatToRawIntBits(width));
+            MEASURE.run(x, rows, width / Lanes.WIDTH, means, variances, Float.floatToRawIntBits(width));
         }
     }
 
@@ -31,7 +32,7 @@ public final class Avx2LayerNorm {
     public static void normalize(long y, long x, int rows, int width, long means, long invStds, long gamma, long beta) {
         assert suits(width) : width;
         if (rows > 0) {
-            NORMALIZE.run(y, x, rows, width / Assembler.LANES, means, invStds, gamma, beta, 0, 0);
+            NORMALIZE.run(y, x, rows, width / Lanes.WIDTH, means, invStds, gamma, beta, 0, 0);
         }
     }
 
@@ -46,12 +47,12 @@ public final class Avx2LayerNorm {
     public static void gradients(Gradients of, int rows, int width, boolean add) {
         assert suits(width) : width;
         if (rows > 0) {
-            (add ? ADDED_GRADIENT : GRADIENT).run(of.dx, of.dy, of.x, rows, of.sums, width / Assembler.LANES, of.means,
+            (add ? ADDED_GRADIENT : GRADIENT).run(of.dx, of.dy, of.x, rows, of.sums, width / Lanes.WIDTH, of.means,
                 of.invStds, of.gamma, Float.floatToRawIntBits(width));
         }
     }
 
-    private static MachineCode measure() {
+    private static void measure(Assembler to) {
         int x = Assembler.RDI;
         int rows = Assembler.RSI;
         int width = Assembler.RDX;
@@ -64,7 +65,6 @@ public final class Avx2LayerNorm {
         int mean = 1;
         int distance = 2;
         int divisor = 3;
-        Assembler to = new Assembler();
         to.broadcastBits(divisor, widthBits);
         int row = to.position();
         to.copy(again, x);
@@ -87,11 +87,9 @@ public final class Avx2LayerNorm {
         to.increase(means, Float.BYTES);
         to.increase(variances, Float.BYTES);
         to.repeat(rows, row);
-        to.ret();
-        return new MachineCode(to.bytes());
     }
 
-    private static MachineCode normalize() {
+    private static void normalize(Assembler to) {
         int y = Assembler.RDI;
         int x = Assembler.RSI;
         int rows = Assembler.RDX;
@@ -105,7 +103,6 @@ public final class Avx2LayerNorm {
         int mean = 1;
         int invStd = 2;
         int scale = 3;
-        Assembler to = new Assembler();
         int row = to.position();
         to.broadcast(mean, means, 0);
         to.broadcast(invStd, invStds, 0);
@@ -123,12 +120,6 @@ public final class Avx2LayerNorm {
         to.increase(means, Float.BYTES);
         to.increase(invStds, Float.BYTES);
         to.repeat(rows, row);
-        to.ret();
-        return new MachineCode(to.bytes());
-    }
-
-    private static MachineCode gradient(boolean add) {
-        return new GradientCode(add).make();
     }
 
     /** Two passes over each row, the first of which computes sums. */
@@ -160,14 +151,15 @@ public final class Avx2LayerNorm {
         private static final int WIDE = 7;
         private static final int SPARE = 8;
 
-        private final Assembler to = new Assembler();
+        private final Assembler to;
         private final boolean add;
 
-        GradientCode(boolean add) {
+        GradientCode(Assembler to, boolean add) {
+            this.to = to;
             this.add = add;
         }
 
-        MachineCode make() {
+        void make() {
             to.broadcast(WIDE, Assembler.RSP, WIDTH_BITS);
             int row = to.position();
             statistic(MEAN, MEANS);
@@ -176,8 +168,6 @@ public final class Avx2LayerNorm {
             means();
             inputs();
             to.repeat(ROWS, row);
-            to.ret();
-            return new MachineCode(to.bytes());
         }
 
         /** Loads the statistic of this row, whose address is on the stack, and moves the address to the next row. */

@@ -1,4 +1,4 @@
-package org.isobar.backend.cpu.avx2;
+package org.isobar.backend.cpu.generated;
 
 import org.isobar.backend.cpu.product.Matmul;
 import org.isobar.backend.cpu.product.MatrixStack;
@@ -6,17 +6,17 @@ import org.isobar.backend.cpu.product.Packing;
 import org.isobar.backend.cpu.product.StackedMatmul;
 
 /** Products of stacks in single precision, one after the other. */
-public final class Avx2StackedMatmul implements StackedMatmul {
+public final class PanelStackedMatmul implements StackedMatmul {
     private final Key key;
-    private final Avx2Matmul product;
+    private final PanelMatmul product;
 
     /** Generates the code. */
-    public Avx2StackedMatmul(Key key, PackingScratch scratch) {
+    public PanelStackedMatmul(Key key, PackingScratch scratch) {
         this.key = key;
         Extents extents = key.extents();
         Packing.Key right = new Packing.Key(key.b().dtype(), key.c().dtype(), extents.m(), extents.n(), extents.k(),
             key.b().stride(), key.b().transposed());
-        product = new Avx2Matmul(new Matmul.Key(right, Matmul.Form.PLAIN, extents.m(), key.a().stride(),
+        product = new PanelMatmul(new Matmul.Key(right, Matmul.Form.PLAIN, extents.m(), key.a().stride(),
             key.a().transposed(), key.c().stride(), Matmul.Finish.OVERWRITE), key.factor(), scratch);
     }
 

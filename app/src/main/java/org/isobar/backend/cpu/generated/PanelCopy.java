@@ -1,20 +1,20 @@
-package org.isobar.backend.cpu.avx2;
+package org.isobar.backend.cpu.generated;
 
-import org.isobar.backend.cpu.avx2.InstructionEncoder.Constant;
-import org.isobar.backend.cpu.avx2.InstructionEncoder.Operation;
+import org.isobar.backend.cpu.generated.InstructionEncoder.Constant;
+import org.isobar.backend.cpu.generated.InstructionEncoder.Operation;
 
 /**
  * Machine code that copies columns of a matrix to a panel, whose rows are next to each other.
  *
- * @param width      columns of the panel: a multiple of {@link Assembler#LANES}
+ * @param width      columns of the panel: a multiple of eight
  * @param n          columns to copy; the panel's other columns become zero
  * @param k          rows
  * @param stride     bytes from one stored row of the matrix to the next
  * @param transposed whether the stored rows are its columns
  */
 record PanelCopy(int width, int n, int k, long stride, boolean transposed) {
-    private static final int LANES = Assembler.LANES;
-    private static final int VECTOR = Assembler.VECTOR;
+    private static final int LANES = InstructionSet.AVX2.lanes;
+    private static final int VECTOR = InstructionSet.AVX2.bytes;
     private static final int MASK = 15;
     private static final int FROM = Assembler.RDI;
     private static final int TO = Assembler.RSI;
@@ -22,7 +22,7 @@ record PanelCopy(int width, int n, int k, long stride, boolean transposed) {
 
     /** Generates the function of the addresses of the matrix and the panel. */
     MachineCode compile() {
-        Assembler to = new Assembler();
+        Assembler to = new Assembler(InstructionSet.AVX2);
         Constant mask = to.first((transposed ? k : n) % LANES);
         if (transposed) {
             if (k >= LANES) {

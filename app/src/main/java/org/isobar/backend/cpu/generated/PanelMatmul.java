@@ -1,4 +1,4 @@
-package org.isobar.backend.cpu.avx2;
+package org.isobar.backend.cpu.generated;
 
 import java.util.HashMap;
 import java.util.Map;
@@ -14,9 +14,9 @@ import org.isobar.backend.cpu.product.Packing;
  * <p>If the right operand is not packed, a thread packs a panel of one part when it comes to it. Of a transposed left
  * operand, each step takes a few numbers of one stored row. If these rows collide in cache, they are copied.
  */
-public final class Avx2Matmul implements Matmul {
+public final class PanelMatmul implements Matmul {
     private static final int TERMS = 256;
-    private static final int UNIT = Assembler.LANES;
+    private static final int UNIT = InstructionSet.AVX2.lanes;
     /** Rows that are a multiple of this many floats apart share a few cache sets. */
     private static final int COLLISION = 512;
     /** Floats of a cache line. */
@@ -45,12 +45,12 @@ public final class Avx2Matmul implements Matmul {
     private record Part(MachineCode whole, MachineCode last, PanelCopies right, MachineCode left) { }
 
     /** Generates the code. */
-    public Avx2Matmul(Key key, PackingScratch scratch) {
+    public PanelMatmul(Key key, PackingScratch scratch) {
         this(key, 1, scratch);
     }
 
     /** Generates code that multiplies the product by {@code factor}. */
-    Avx2Matmul(Key key, float factor, PackingScratch scratch) {
+    PanelMatmul(Key key, float factor, PackingScratch scratch) {
         this.key = key;
         this.factor = factor;
         this.scratch = scratch;

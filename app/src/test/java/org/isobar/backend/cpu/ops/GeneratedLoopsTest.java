@@ -11,12 +11,12 @@ import java.lang.foreign.ValueLayout;
 import java.util.stream.IntStream;
 
 import org.isobar.backend.cpu.FloatBits;
-import org.isobar.backend.cpu.avx2.Avx2;
-import org.isobar.backend.cpu.avx2.Avx2Adam;
-import org.isobar.backend.cpu.avx2.Avx2Arrays;
-import org.isobar.backend.cpu.avx2.Avx2Gelu;
-import org.isobar.backend.cpu.avx2.Avx2LayerNorm;
-import org.isobar.backend.cpu.avx2.Avx2Loss;
+import org.isobar.backend.cpu.generated.AdamCode;
+import org.isobar.backend.cpu.generated.ArrayCode;
+import org.isobar.backend.cpu.generated.GeluCode;
+import org.isobar.backend.cpu.generated.GeneratedCode;
+import org.isobar.backend.cpu.generated.LayerNormCode;
+import org.isobar.backend.cpu.generated.LossCode;
 import org.isobar.backend.cpu.vector.AdamFactors;
 import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.backend.cpu.vector.Lanes;
@@ -32,10 +32,10 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The operations in machine code have the bits of the loops in Java. */
-final class NativeLoopsTest {
+final class GeneratedLoopsTest {
     private static final float FACTOR = 0.7f;
-    private static final int COUNT = 40;
-    private static final int LANES = 8;
+    private static final int LANES = Lanes.WIDTH;
+    private static final int COUNT = 5 * LANES;
     private static final float[] SPECIAL = {0, -0.0f, Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY,
         Float.MIN_VALUE, -Float.MIN_VALUE, Float.MAX_VALUE, -Float.MAX_VALUE, -13.164f, 13.164f, 1e-20f, 6, -6};
 
@@ -43,7 +43,7 @@ final class NativeLoopsTest {
 
     @BeforeAll
     static void onlyWhereTheyAreUsed() {
-        assumeTrue(Avx2.isPreferred());
+        assumeTrue(GeneratedCode.hasLoops());
     }
 
     @AfterEach
@@ -57,7 +57,7 @@ final class NativeLoopsTest {
         MemorySegment expected = results();
         MemorySegment y = results();
         VectorGelu.forward(expected, x, 0);
-        assertEquals(COUNT, Avx2Gelu.forward(part(y), x));
+        assertEquals(COUNT, GeluCode.forward(part(y), x));
         assertSameBits(expected, y);
     }
 
@@ -68,7 +68,7 @@ final class NativeLoopsTest {
         MemorySegment[] expected = {results(), results()};
         MemorySegment[] found = {results(), results()};
         VectorGelu.backward(expected[0], expected[1], dy, x, 0);
-        assertEquals(COUNT, Avx2Gelu.backward(part(found[0]), part(found[1]), dy, x));
+        assertEquals(COUNT, GeluCode.backward(part(found[0]), part(found[1]), dy, x));
         assertSameBits(expected[0], found[0]);
         assertSameBits(expected[1], found[1]);
     }
@@ -80,26 +80,26 @@ final class NativeLoopsTest {
         MemorySegment expected = results();
         MemorySegment found = results();
         CpuResidual.addScaled(part(expected), x, y, FACTOR, 0);
-        assertEquals(COUNT, Avx2Arrays.addScaled(part(found), x, y, FACTOR));
+        assertEquals(COUNT, ArrayCode.addScaled(part(found), x, y, FACTOR));
         assertSameBits(expected, found);
         CpuProducts.add(part(expected), x, 0);
-        assertEquals(COUNT, Avx2Arrays.add(part(found), x));
+        assertEquals(COUNT, ArrayCode.add(part(found), x));
         assertSameBits(expected, found);
         CpuResidual.scale(part(expected), x, FACTOR, 0);
-        assertEquals(COUNT, Avx2Arrays.scale(part(found), x, FACTOR));
+        assertEquals(COUNT, ArrayCode.scale(part(found), x, FACTOR));
         assertSameBits(expected, found);
         CpuLoss.scaledDifference(part(expected), x, y, FACTOR, 0);
-        assertEquals(COUNT, Avx2Arrays.scaledDifference(part(found), x, y, FACTOR));
+        assertEquals(COUNT, ArrayCode.scaledDifference(part(found), x, y, FACTOR));
         assertSameBits(expected, found);
     }
 
     /** Only whole vectors are computed, however many there are. */
     @ParameterizedTest
-    @ValueSource(ints = {0, 1, 7, 8, 9, 16, 31})
+    @ValueSource(ints = {0, 1, 7, 8, 9, 15, 16, 17, 31, 32})
     void theRestIsLeft(int count) {
         MemorySegment x = Lanes.slice(numbers("x"), 0, count);
         MemorySegment y = results();
-        assertEquals(count / LANES * LANES, Avx2Gelu.forward(Lanes.slice(y, 0, count), x));
+        assertEquals(count / LANES * LANES, GeluCode.forward(Lanes.slice(y, 0, count), x));
         for (int i = 0; i < Lanes.count(y); i++) {
             assertEquals(i >= count / LANES * LANES, y.getAtIndex(ValueLayout.JAVA_FLOAT, i) == -1, i + " of " + count);
         }
@@ -113,7 +113,7 @@ final class NativeLoopsTest {
         MemorySegment[] found = {guarded("parameter"), guarded("moment 1"), guarded("moment 2")};
         MemorySegment.copy(expected[2], 0, found[2], 0, expected[2].byteSize());
         new CpuUpdate.AdamUpdate(factors).run(expected[0], gradient, expected[1], expected[2], 0);
-        assertEquals(COUNT, Avx2Adam.update(part(found[0]), gradient, part(found[1]), part(found[2]), factors));
+        assertEquals(COUNT, AdamCode.update(part(found[0]), gradient, part(found[1]), part(found[2]), factors));
         for (int i = 0; i < found.length; i++) {
             assertSameBits(expected[i], part(found[i]));
             assertGuarded(found[i]);
@@ -147,11 +147,11 @@ final class NativeLoopsTest {
         MemorySegment[] expected = {numbers("dy"), numbers("x")};
         MemorySegment[] found = {numbers("dy"), numbers("x")};
         VectorGelu.backward(expected[0], expected[1], expected[0], expected[1], 0);
-        Avx2Gelu.backward(found[0], found[1], found[0], found[1]);
+        GeluCode.backward(found[0], found[1], found[0], found[1]);
         assertSameBits(expected[0], found[0]);
         assertSameBits(expected[1], found[1]);
         CpuResidual.addScaled(expected[0], expected[0], numbers("term"), FACTOR, 0);
-        Avx2Arrays.addScaled(found[0], found[0], numbers("term"), FACTOR);
+        ArrayCode.addScaled(found[0], found[0], numbers("term"), FACTOR);
         assertSameBits(expected[0], found[0]);
     }
 
@@ -159,33 +159,34 @@ final class NativeLoopsTest {
     void shorterMemoryIsRefused() {
         MemorySegment x = finite("x", COUNT);
         MemorySegment shorter = finite("y", COUNT - 1);
-        assertThrows(IndexOutOfBoundsException.class, () -> Avx2Gelu.forward(shorter, x));
-        assertThrows(IndexOutOfBoundsException.class, () -> Avx2Arrays.dot(x, shorter));
-        assertThrows(IndexOutOfBoundsException.class, () -> Avx2Arrays.dot(shorter, shorter));
-        assertThrows(IndexOutOfBoundsException.class, () -> Avx2Loss.squaredDistance(x, shorter));
+        assertThrows(IndexOutOfBoundsException.class, () -> GeluCode.forward(shorter, x));
+        assertThrows(IndexOutOfBoundsException.class, () -> ArrayCode.dot(x, shorter));
+        assertThrows(IndexOutOfBoundsException.class, () -> ArrayCode.dot(shorter, shorter));
+        assertThrows(IndexOutOfBoundsException.class, () -> LossCode.squaredDistance(x, shorter));
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {3, 4, 22, COUNT})
+    @ValueSource(ints = {3, 4, 8, 22, 40})
     void squares(int count) {
         MemorySegment x = Lanes.slice(finite("x", COUNT), 0, count);
         MemorySegment y = Lanes.slice(finite("y", COUNT), 0, count);
-        int summed = Avx2Loss.summed(x);
-        assertEquals(count / 4 * 4, summed);
+        int summed = LossCode.summed(x);
+        assertEquals(count / Lanes.F64.length() * Lanes.F64.length(), summed);
         assertEquals(CpuLoss.squaredDistance(x, y, 0, 0),
-            CpuLoss.squaredDistance(x, y, summed, Avx2Loss.squaredDistance(x, y)));
-        assertEquals(CpuLoss.squaredNorm(x, 0, 0), CpuLoss.squaredNorm(x, summed, Avx2Loss.squaredNorm(x)));
+            CpuLoss.squaredDistance(x, y, summed, LossCode.squaredDistance(x, y)));
+        assertEquals(CpuLoss.squaredNorm(x, 0, 0), CpuLoss.squaredNorm(x, summed, LossCode.squaredNorm(x)));
     }
 
     /** The rows before and after stay as they are. */
     @ParameterizedTest
-    @ValueSource(ints = {8, 24, 192})
-    void layerNorm(int width) {
+    @ValueSource(ints = {1, 3, 12})
+    void layerNorm(int vectors) {
+        int width = vectors * LANES;
         int end = 3;
         NormalizedRows expected = rows(end + 1, width);
         NormalizedRows found = rows(end + 1, width);
         expected.measureInJava(1, end);
-        Avx2LayerNorm.measure(found.x(1, end).address(), end - 1, width, found.means().address() + Float.BYTES,
+        LayerNormCode.measure(found.x(1, end).address(), end - 1, width, found.means().address() + Float.BYTES,
             found.invStds().address() + Float.BYTES);
         assertSameBits(expected.means(), found.means());
         assertSameBits(expected.invStds(), found.invStds());
@@ -204,7 +205,7 @@ final class NativeLoopsTest {
     @EnumSource(WriteMode.class)
     void gradientsOfLayerNorm(WriteMode write) {
         int end = 4;
-        for (int width : new int[] {8, 24, 192}) {
+        for (int width : new int[] {LANES, 3 * LANES, 192}) {
             MemorySegment expectedSums = finite("sums", 3 * width);
             MemorySegment sums = finite("sums", 3 * width);
             LayerNormGradientRows expected = gradients(write, end + 1, width);

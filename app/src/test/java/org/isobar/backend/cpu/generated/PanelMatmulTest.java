@@ -1,4 +1,4 @@
-package org.isobar.backend.cpu.avx2;
+package org.isobar.backend.cpu.generated;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -7,7 +7,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
-import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -32,7 +31,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Products in machine code against sums in double precision, for all remainders of rows, columns and terms, on each
  * processor with AVX2 and FMA.
  */
-final class Avx2MatmulTest {
+final class PanelMatmulTest {
     /** What no product may overwrite, and what nothing may read. */
     private static final float GUARD = 7;
     private static final int GAP = 3;
@@ -40,8 +39,8 @@ final class Avx2MatmulTest {
 
     @BeforeAll
     static void onlyOnProcessorsWithTheInstructions() {
-        assumeTrue("amd64".equals(System.getProperty("os.arch"))
-            && HostMachine.processorFeatures().containsAll(Set.of("avx2", "fma")) && Avx2.executes());
+        assumeTrue(InstructionSet.AVX2.isSupported(System.getProperty("os.arch"), HostMachine.processorFeatures())
+            && GeneratedCode.executes());
     }
 
     private static Stream<Arguments> layouts() {
@@ -91,7 +90,7 @@ final class Avx2MatmulTest {
             MatrixStack c = new MatrixStack(Matrix.of(result, n), m * n);
             StackedMatmul.Key key = new StackedMatmul.Key(new StackedMatmul.Extents(count, m, n, k),
                 StackedMatmul.Layout.of(a), StackedMatmul.Layout.of(b), StackedMatmul.Layout.of(c), factor);
-            try (StackedMatmul products = new Avx2StackedMatmul(key, scratch)) {
+            try (StackedMatmul products = new PanelStackedMatmul(key, scratch)) {
                 products.run(1, c, a, b);
             }
             for (int i = 0; i < count * m * n; i++) {
@@ -132,8 +131,8 @@ final class Avx2MatmulTest {
                 Matrix b = matrix(arena, k, n, bTransposed, (l, j) -> right(l, j));
                 Matrix c = Matrix.of(result, n + GAP);
                 Packing.Key right = new Packing.Key(DType.F32, DType.F32, m, n, k, b.stride(), bTransposed);
-                try (Packing packing = new Avx2Packing(right);
-                    Matmul product = new Avx2Matmul(new Matmul.Key(right, form, m, a.stride(), aTransposed, c.stride(),
+                try (Packing packing = new PanelPacking(right);
+                    Matmul product = new PanelMatmul(new Matmul.Key(right, form, m, a.stride(), aTransposed, c.stride(),
                         finish), scratch)) {
                     MemorySegment packed = floats(arena, (int) packing.bytes() / Float.BYTES, i -> Float.NaN);
                     packing.pack(1, packed.address(), b);
@@ -156,7 +155,7 @@ final class Avx2MatmulTest {
         }
 
         private static float number(long seed, int row, int column) {
-            return (float) (2 * Philox.uniform(Philox.Key.of(seed, "avx2"), row * 1000L + column) - 1);
+            return (float) (2 * Philox.uniform(Philox.Key.of(seed, "panels"), row * 1000L + column) - 1);
         }
     }
 
@@ -193,7 +192,7 @@ final class Avx2MatmulTest {
 
     @Test
     void codeReturnsItsResult() {
-        Assembler to = new Assembler();
+        Assembler to = new Assembler(InstructionSet.AVX2);
         to.move(Assembler.RAX, 42);
         to.ret();
         try (MachineCode code = new MachineCode(to.bytes())) {

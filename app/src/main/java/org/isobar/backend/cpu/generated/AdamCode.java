@@ -1,13 +1,14 @@
-package org.isobar.backend.cpu.avx2;
+package org.isobar.backend.cpu.generated;
 
 import java.lang.foreign.MemorySegment;
 
-import org.isobar.backend.cpu.avx2.InstructionEncoder.Operation;
+import org.isobar.backend.cpu.generated.InstructionEncoder.Operation;
 import org.isobar.backend.cpu.vector.AdamFactors;
+import org.isobar.backend.cpu.vector.Lanes;
 
 /** Machine code of Adam in single precision, with the bits of the loop in {@code CpuUpdate}. */
-public final class Avx2Adam {
-    private static final MachineCode UPDATE = update();
+public final class AdamCode {
+    private static final MachineCode UPDATE = GeneratedCode.loop(AdamCode::update);
 
     // General registers: the arguments. The factors are on the stack.
     private static final int PARAMETER = Assembler.RDI;
@@ -30,7 +31,7 @@ public final class Avx2Adam {
     private static final int EPSILON = 10;
     private static final int PART = 11;
 
-    private Avx2Adam() { }
+    private AdamCode() { }
 
     /**
      * Updates the whole vectors of parameters and moments.
@@ -39,21 +40,20 @@ public final class Avx2Adam {
      */
     public static int update(MemorySegment parameter, MemorySegment gradient, MemorySegment moment1,
         MemorySegment moment2, AdamFactors factors) {
-        int vectors = Avx2.vectors(parameter, gradient, moment1, moment2);
+        int vectors = GeneratedCode.vectors(parameter, gradient, moment1, moment2);
         if (vectors > 0) {
             UPDATE.run(parameter.address(), gradient.address(), moment1.address(), moment2.address(), vectors, 0,
                 pair(factors.beta1(), factors.share1()), pair(factors.beta2(), factors.share2()),
                 pair(factors.step(), factors.root()), pair(factors.epsilon(), factors.part()));
         }
-        return vectors * Assembler.LANES;
+        return vectors * Lanes.WIDTH;
     }
 
     private static long pair(float first, float second) {
         return Float.floatToRawIntBits(first) & 0xFFFFFFFFL | (long) Float.floatToRawIntBits(second) << Integer.SIZE;
     }
 
-    private static MachineCode update() {
-        Assembler to = new Assembler();
+    private static void update(Assembler to) {
         for (int factor = BETA1; factor <= PART; factor++) {
             to.broadcast(factor, Assembler.RSP, Assembler.SEVENTH + (factor - BETA1) * Float.BYTES);
         }
@@ -75,7 +75,5 @@ public final class Avx2Adam {
             to.apply(Operation.ADD, M, M, PARAMETER, 0);
             to.store(PARAMETER, 0, M);
         }, PARAMETER, GRADIENT, MOMENT1, MOMENT2);
-        to.ret();
-        return new MachineCode(to.bytes());
     }
 }

@@ -1,7 +1,8 @@
-package org.isobar.backend.cpu.avx2;
+package org.isobar.backend.cpu.generated;
 
-import org.isobar.backend.cpu.avx2.InstructionEncoder.Constant;
-import org.isobar.backend.cpu.avx2.InstructionEncoder.Operation;
+import org.isobar.backend.cpu.generated.InstructionEncoder.Constant;
+import org.isobar.backend.cpu.generated.InstructionEncoder.Operation;
+import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.PowerPolynomial;
 
 /**
@@ -11,12 +12,12 @@ import org.isobar.backend.cpu.vector.PowerPolynomial;
  * in each step whether the memory of each operand is still allocated, and its bounds, because a store could have
  * changed them.
  */
-public final class Avx2Softmax {
-    private static final MachineCode MAXIMA = maxima();
-    private static final MachineCode ROWS_OF_WEIGHTS = rowsOfWeights();
-    private static final MachineCode WEIGHTS = weights();
-    private static final MachineCode GRADIENT = gradient();
-    private static final int ALL_LANES = (1 << Assembler.LANES) - 1;
+public final class SoftmaxCode {
+    private static final MachineCode MAXIMA = GeneratedCode.loop(SoftmaxCode::maxima);
+    private static final MachineCode ROWS_OF_WEIGHTS = GeneratedCode.loop(SoftmaxCode::rowsOfWeights);
+    private static final MachineCode WEIGHTS = GeneratedCode.loop(SoftmaxCode::weights);
+    private static final MachineCode GRADIENT = GeneratedCode.loop(SoftmaxCode::gradient);
+    private static final int ALL_LANES = (1 << Lanes.WIDTH) - 1;
 
     // General registers: the arguments of both functions, then what counts.
     private static final int SCORES = Assembler.RDI;
@@ -53,7 +54,7 @@ public final class Avx2Softmax {
     private static final int LEAST = 13;
     private static final int ONE = 14;
 
-    private Avx2Softmax() { }
+    private SoftmaxCode() { }
 
     /**
      * Computes the maximum of each row of scores, ignoring NaN. If it is zero, its sign may differ from that in Java,
@@ -61,7 +62,7 @@ public final class Avx2Softmax {
      *
      * @param scores  address of the scores, in consecutive rows
      * @param maxima  address of the maxima
-     * @param vectors length of a row, in vectors of {@link Assembler#LANES}
+     * @param vectors length of a row, in vectors of {@link Lanes#WIDTH}
      */
     public static void maxima(long scores, long maxima, int rows, int vectors) {
         if (rows > 0 && vectors > 0) {
@@ -75,7 +76,7 @@ public final class Avx2Softmax {
      *
      * @param maxima  address of the maxima
      * @param sums    address of the sums
-     * @param vectors length of a row, in vectors of {@link Assembler#LANES}
+     * @param vectors length of a row, in vectors of {@link Lanes#WIDTH}
      */
     public static void weights(long scores, long maxima, long sums, int rows, int vectors, float factor) {
         if (rows > 0 && vectors > 0) {
@@ -89,7 +90,7 @@ public final class Avx2Softmax {
      * @param scores  address of the scores
      * @param weights address of the weights
      * @param sums    address of one vector of sums
-     * @param vectors number of scores, in vectors of {@link Assembler#LANES}
+     * @param vectors number of scores, in vectors of {@link Lanes#WIDTH}
      * @return false if a weight may be wrong, because its exponent is out of range, or a sum is not below {@link
      *     PowerPolynomial#GREATEST_SUM}
      */
@@ -104,7 +105,7 @@ public final class Avx2Softmax {
      *
      * @param references address of the references, one for each column
      * @param deltas     address of the deltas, one for each column
-     * @param vectors    number of columns, in vectors of {@link Assembler#LANES}
+     * @param vectors    number of columns, in vectors of {@link Lanes#WIDTH}
      */
     public static void gradient(long scores, long dWeights, long references, long deltas, float factor, int rows,
         int vectors) {
@@ -114,12 +115,11 @@ public final class Avx2Softmax {
         }
     }
 
-    private static MachineCode maxima() {
+    private static void maxima(Assembler to) {
         int maxima = Assembler.RSI;
         int rows = Assembler.RDX;
         int width = Assembler.RCX;
         int vectors = Assembler.RAX;
-        Assembler to = new Assembler();
         to.load(LEAST, to.repeated(Float.NEGATIVE_INFINITY));
         int row = to.position();
         to.copyVector(M, LEAST);
@@ -132,17 +132,14 @@ public final class Avx2Softmax {
         to.storeFloat(maxima, 0, M);
         to.increase(maxima, Float.BYTES);
         to.repeat(rows, row);
-        to.ret();
-        return new MachineCode(to.bytes());
     }
 
-    private static MachineCode rowsOfWeights() {
+    private static void rowsOfWeights(Assembler to) {
         int maxima = Assembler.RSI;
         int sums = Assembler.RDX;
         int rows = Assembler.RCX;
         int width = Assembler.R8;
         int vectors = Assembler.RAX;
-        Assembler to = new Assembler();
         to.broadcastBits(FACTOR, FACTOR_BITS);
         to.load(LEAST, to.repeated(PowerPolynomial.LEAST));
         Power power = new Power(to);
@@ -162,14 +159,11 @@ public final class Avx2Softmax {
         }, SCORES);
         to.store(sums, 0, SUM);
         to.increase(maxima, Float.BYTES);
-        to.increase(sums, Assembler.VECTOR);
+        to.increase(sums, Lanes.F32.vectorByteSize());
         to.repeat(rows, row);
-        to.ret();
-        return new MachineCode(to.bytes());
     }
 
-    private static MachineCode weights() {
-        Assembler to = new Assembler();
+    private static void weights(Assembler to) {
         Constant within = to.repeated(PowerPolynomial.WITHIN);
         to.broadcastBits(M, REFERENCE_BITS);
         to.broadcastBits(FACTOR, FACTOR_BITS);
@@ -188,19 +182,11 @@ public final class Avx2Softmax {
             to.apply(Operation.ADD, SUM, SUM, P);
         }, SCORES, WEIGHTS_TO);
         to.store(SUMS, 0, SUM);
-        to.apply(Operation.AND, RANGE, RANGE, to.repeated(PowerPolynomial.BEYOND));
-        to.zero(X);
-        to.apply(Operation.EQUAL_INTEGERS, RANGE, RANGE, X);
-        to.load(X, to.repeated(PowerPolynomial.GREATEST_SUM));
-        to.less(SUM, SUM, X);
-        to.apply(Operation.AND, SUM, SUM, RANGE);
-        to.signs(Assembler.RAX, SUM);
-        to.ret();
-        return new MachineCode(to.bytes());
+        to.test(Assembler.RAX, RANGE, to.repeated(PowerPolynomial.BEYOND), SUM,
+            to.repeated(PowerPolynomial.GREATEST_SUM), X);
     }
 
-    private static MachineCode gradient() {
-        Assembler to = new Assembler();
+    private static void gradient(Assembler to) {
         to.broadcastBits(FACTOR, GRADIENT_FACTOR_BITS);
         Power power = new Power(to);
         to.load(LEAST, to.repeated(PowerPolynomial.LEAST));
@@ -225,8 +211,6 @@ public final class Avx2Softmax {
             to.store(D_WEIGHTS, 0, X);
         }, SCORES, D_WEIGHTS, REFERENCE, DELTA);
         to.repeat(ROWS, row);
-        to.ret();
-        return new MachineCode(to.bytes());
     }
 
     /** The power of two of X, whose sum with ROUND is in SHIFTED, to P. */

@@ -1,6 +1,6 @@
-package org.isobar.backend.cpu.avx2;
+package org.isobar.backend.cpu.generated;
 
-import org.isobar.backend.cpu.avx2.InstructionEncoder.Operation;
+import org.isobar.backend.cpu.generated.InstructionEncoder.Operation;
 
 /**
  * Machine code of the product of a matrix and a panel, {@code c = factor a b} or {@code c += factor a b}, each with or
@@ -28,8 +28,8 @@ record PanelProduct(int m, int n, int k, long aRow, long aColumn, long cRow, flo
 
     /** Rows whose sums are in registers at a time. */
     private static final int ROWS = 6;
-    private static final int LANES = Assembler.LANES;
-    private static final int VECTOR = Assembler.VECTOR;
+    private static final int LANES = InstructionSet.AVX2.lanes;
+    private static final int VECTOR = InstructionSet.AVX2.bytes;
     private static final int UNROLLED = 4;
 
     // Registers 0 to 11 have sums.
@@ -62,9 +62,9 @@ record PanelProduct(int m, int n, int k, long aRow, long aColumn, long cRow, flo
 
     /** Generates the function of the addresses of a, the panel, c and the bias. */
     MachineCode compile() {
-        Assembler to = new Assembler();
+        Assembler to = new Assembler(InstructionSet.AVX2);
         if (lastLanes() < LANES) {
-            to.load(MASK, to.first(lastLanes()));
+            to.setMask(MASK, lastLanes());
         }
         if (m >= ROWS) {
             to.move(REMAINING_ROWS, m / ROWS);

@@ -1,19 +1,20 @@
-package org.isobar.backend.cpu.avx2;
+package org.isobar.backend.cpu.generated;
 
 import java.lang.foreign.MemorySegment;
 
-import org.isobar.backend.cpu.avx2.InstructionEncoder.Operation;
+import org.isobar.backend.cpu.generated.InstructionEncoder.Operation;
+import org.isobar.backend.cpu.vector.Lanes;
 
 /**
  * Machine code of short loops over arrays in single precision. Each method that returns a number of elements computes
  * those of the whole vectors, with the bits of the loop in Java that it replaces.
  */
-public final class Avx2Arrays {
-    private static final MachineCode ADD = add();
-    private static final MachineCode DOT = dot();
-    private static final MachineCode ADD_SCALED = addScaled();
-    private static final MachineCode SCALE = scale();
-    private static final MachineCode SCALED_DIFFERENCE = scaledDifference();
+public final class ArrayCode {
+    private static final MachineCode ADD = GeneratedCode.loop(ArrayCode::add);
+    private static final MachineCode DOT = GeneratedCode.loop(ArrayCode::dot);
+    private static final MachineCode ADD_SCALED = GeneratedCode.loop(ArrayCode::addScaled);
+    private static final MachineCode SCALE = GeneratedCode.loop(ArrayCode::scale);
+    private static final MachineCode SCALED_DIFFERENCE = GeneratedCode.loop(ArrayCode::scaledDifference);
 
     // General registers: the arguments.
     private static final int TO = Assembler.RDI;
@@ -27,7 +28,7 @@ public final class Avx2Arrays {
     private static final int FACTOR = 1;
     private static final int SUM = 2;
 
-    private Avx2Arrays() { }
+    private ArrayCode() { }
 
     /** Computes {@code y += x}. */
     public static int add(MemorySegment y, MemorySegment x) {
@@ -51,32 +52,28 @@ public final class Avx2Arrays {
 
     /** Returns the dot product of x and y, which consist of whole vectors. */
     public static float dot(MemorySegment x, MemorySegment y) {
-        int vectors = Avx2.vectors(x, y);
-        Avx2.requireWhole(x, vectors);
+        int vectors = GeneratedCode.vectors(x, y);
+        GeneratedCode.requireWhole(x, vectors);
         return Float.intBitsToFloat((int) DOT.run(0, x.address(), y.address(), vectors, 0, 0));
     }
 
     private static int run(MachineCode code, MemorySegment to, MemorySegment x, MemorySegment y, float factor) {
-        int vectors = Avx2.vectors(to, x, y);
+        int vectors = GeneratedCode.vectors(to, x, y);
         if (vectors > 0) {
             code.run(to.address(), x.address(), y.address(), vectors, Float.floatToRawIntBits(factor), 0);
         }
-        return vectors * Assembler.LANES;
+        return vectors * Lanes.WIDTH;
     }
 
-    private static MachineCode add() {
-        Assembler to = new Assembler();
+    private static void add(Assembler to) {
         to.forEachVector(VECTORS, () -> {
             to.load(VALUE, TO, 0);
             to.apply(Operation.ADD, VALUE, VALUE, X, 0);
             to.store(TO, 0, VALUE);
         }, TO, X);
-        to.ret();
-        return new MachineCode(to.bytes());
     }
 
-    private static MachineCode dot() {
-        Assembler to = new Assembler();
+    private static void dot(Assembler to) {
         to.zero(SUM);
         to.forEachVector(VECTORS, () -> {
             to.load(VALUE, X, 0);
@@ -84,35 +81,26 @@ public final class Avx2Arrays {
         }, X, Y);
         to.reduce(Operation.ADD, SUM, VALUE);
         to.firstBits(Assembler.RAX, SUM);
-        to.ret();
-        return new MachineCode(to.bytes());
     }
 
-    private static MachineCode addScaled() {
-        Assembler to = new Assembler();
+    private static void addScaled(Assembler to) {
         to.broadcastBits(FACTOR, FACTOR_BITS);
         to.forEachVector(VECTORS, () -> {
             to.load(VALUE, Y, 0);
             to.apply(Operation.MULTIPLY_ADD, VALUE, FACTOR, X, 0);
             to.store(TO, 0, VALUE);
         }, TO, X, Y);
-        to.ret();
-        return new MachineCode(to.bytes());
     }
 
-    private static MachineCode scale() {
-        Assembler to = new Assembler();
+    private static void scale(Assembler to) {
         to.broadcastBits(FACTOR, FACTOR_BITS);
         to.forEachVector(VECTORS, () -> {
             to.apply(Operation.MULTIPLY, VALUE, FACTOR, X, 0);
             to.store(TO, 0, VALUE);
         }, TO, X);
-        to.ret();
-        return new MachineCode(to.bytes());
     }
 
-    private static MachineCode scaledDifference() {
-        Assembler to = new Assembler();
+    private static void scaledDifference(Assembler to) {
         to.broadcastBits(FACTOR, FACTOR_BITS);
         to.forEachVector(VECTORS, () -> {
             to.load(VALUE, X, 0);
@@ -120,7 +108,5 @@ public final class Avx2Arrays {
             to.apply(Operation.MULTIPLY, VALUE, VALUE, FACTOR);
             to.store(TO, 0, VALUE);
         }, TO, X, Y);
-        to.ret();
-        return new MachineCode(to.bytes());
     }
 }

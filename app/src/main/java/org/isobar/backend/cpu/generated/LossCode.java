@@ -1,30 +1,31 @@
-package org.isobar.backend.cpu.avx2;
+package org.isobar.backend.cpu.generated;
 
 import java.lang.foreign.MemorySegment;
 
-import org.isobar.backend.cpu.avx2.InstructionEncoder.Operation;
+import org.isobar.backend.cpu.generated.InstructionEncoder.Operation;
+import org.isobar.backend.cpu.vector.Lanes;
 
 /** Machine code of sums of squares in double precision, with the bits of the loops in {@code CpuLoss}. */
-public final class Avx2Loss {
-    private static final MachineCode DISTANCE = sum(true);
-    private static final MachineCode NORM = sum(false);
+public final class LossCode {
     /** Doubles in a vector. */
-    private static final int LANES = Assembler.VECTOR / Double.BYTES;
+    private static final int LANES = Lanes.F64.length();
+    private static final MachineCode DISTANCE = GeneratedCode.loop(to -> sum(to, true));
+    private static final MachineCode NORM = GeneratedCode.loop(to -> sum(to, false));
 
-    private Avx2Loss() { }
+    private LossCode() { }
 
-    /** Number of elements of x in whole vectors of doubles, which the sums are over. */
+    /** Number of elements of x in whole vectors of doubles, which the sums are over; 0 where there are no loops. */
     public static int summed(MemorySegment x) {
         return vectors(x) * LANES;
     }
 
     private static int vectors(MemorySegment x) {
-        return Math.toIntExact(x.byteSize() / (LANES * Float.BYTES));
+        return GeneratedCode.hasLoops() ? Math.toIntExact(x.byteSize() / (LANES * Float.BYTES)) : 0;
     }
 
     /** Returns the sum of (x - y)^2. */
     public static double squaredDistance(MemorySegment x, MemorySegment y) {
-        Avx2.requireBytes(y, x.byteSize());
+        GeneratedCode.requireBytes(y, x.byteSize());
         return run(DISTANCE, x, y);
     }
 
@@ -38,14 +39,13 @@ public final class Avx2Loss {
         return vectors == 0 ? 0 : Double.longBitsToDouble(code.run(x.address(), y.address(), vectors, 0, 0, 0));
     }
 
-    private static MachineCode sum(boolean distance) {
+    private static void sum(Assembler to, boolean distance) {
         int x = Assembler.RDI;
         int y = Assembler.RSI;
         int vectors = Assembler.RDX;
         int sums = 0;
         int value = 1;
         int other = 2;
-        Assembler to = new Assembler();
         to.zero(sums);
         int loop = to.position();
         to.loadDoubles(value, x, 0);
@@ -57,15 +57,12 @@ public final class Avx2Loss {
         to.increase(x, LANES * Float.BYTES);
         to.increase(y, LANES * Float.BYTES);
         to.repeat(vectors, loop);
-        // Adds the lanes up, first to last.
-        to.swapDoubles(value, sums);
-        to.apply(Operation.ADD_DOUBLES, value, value, sums);
-        to.permuteHalves(sums, sums, sums, 0x01);
-        to.apply(Operation.ADD_DOUBLES, value, value, sums);
-        to.swapDoubles(sums, sums);
-        to.apply(Operation.ADD_DOUBLES, value, value, sums);
-        to.firstDoubleBits(Assembler.RAX, value);
-        to.ret();
-        return new MachineCode(to.bytes());
+        // Adds the lanes up, first to last, from the memory behind the stack that a function may use.
+        int lanes = -LANES * Double.BYTES;
+        to.store(Assembler.RSP, lanes, sums);
+        for (int lane = 1; lane < LANES; lane++) {
+            to.addDouble(sums, Assembler.RSP, lanes + lane * Double.BYTES);
+        }
+        to.firstDoubleBits(Assembler.RAX, sums);
     }
 }

@@ -1,4 +1,4 @@
-package org.isobar.backend.cpu.avx2;
+package org.isobar.backend.cpu.generated;
 
 import java.lang.foreign.Arena;
 

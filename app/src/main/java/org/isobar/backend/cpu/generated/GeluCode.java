@@ -1,18 +1,19 @@
-package org.isobar.backend.cpu.avx2;
+package org.isobar.backend.cpu.generated;
 
 import java.lang.foreign.MemorySegment;
 
-import org.isobar.backend.cpu.avx2.InstructionEncoder.Constant;
-import org.isobar.backend.cpu.avx2.InstructionEncoder.Operation;
+import org.isobar.backend.cpu.generated.InstructionEncoder.Constant;
+import org.isobar.backend.cpu.generated.InstructionEncoder.Operation;
+import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.VectorMath;
 
 /**
  * Machine code of GELU and its derivative, with the bits of {@code VectorGelu}, whose methods and those of {@link
  * VectorMath} give the formulas.
  */
-public final class Avx2Gelu {
-    private static final MachineCode FORWARD = forward();
-    private static final MachineCode BACKWARD = backward();
+public final class GeluCode {
+    private static final MachineCode FORWARD = GeneratedCode.loop(GeluCode::forward);
+    private static final MachineCode BACKWARD = GeneratedCode.loop(GeluCode::backward);
 
     // General registers: the arguments.
     private static final int Y = Assembler.RDI;
@@ -34,12 +35,12 @@ public final class Avx2Gelu {
     private static final int U = 9;
     private static final int TAIL = 10;
     private static final int SPARE = 11;
-    private static final int NEGATIVE = 12;
+    private static final int MASK = 12;
     private static final int ZERO = 13;
     private static final int ONE = 14;
     private static final int PEAK = 15;
 
-    private Avx2Gelu() { }
+    private GeluCode() { }
 
     /**
      * Computes {@code y = GELU(x)} of the whole vectors of x. {@code y} may be {@code x}.
@@ -47,11 +48,11 @@ public final class Avx2Gelu {
      * @return the number of elements that were computed
      */
     public static int forward(MemorySegment y, MemorySegment x) {
-        int vectors = Avx2.vectors(x, y);
+        int vectors = GeneratedCode.vectors(x, y);
         if (vectors > 0) {
             FORWARD.run(y.address(), x.address(), vectors, 0);
         }
-        return vectors * Assembler.LANES;
+        return vectors * Lanes.WIDTH;
     }
 
     /**
@@ -61,36 +62,31 @@ public final class Avx2Gelu {
      * @return the number of elements that were computed
      */
     public static int backward(MemorySegment dx, MemorySegment y, MemorySegment dy, MemorySegment x) {
-        int vectors = Avx2.vectors(x, y, dx, dy);
+        int vectors = GeneratedCode.vectors(x, y, dx, dy);
         if (vectors > 0) {
             BACKWARD.run(y.address(), x.address(), vectors, dx.address(), dy.address(), 0);
         }
-        return vectors * Assembler.LANES;
+        return vectors * Lanes.WIDTH;
     }
 
-    private static MachineCode forward() {
-        Assembler to = new Assembler();
+    private static void forward(Assembler to) {
         Formula formula = new Formula(to);
         to.forEachVector(VECTORS, () -> {
             to.load(VALUE, X, 0);
             formula.tail();
             formula.gelu();
         }, X, Y);
-        to.ret();
-        return new MachineCode(to.bytes());
     }
 
-    private static MachineCode backward() {
-        Assembler to = new Assembler();
+    private static void backward(Assembler to) {
         Formula formula = new Formula(to);
         to.load(ONE, to.repeated(1f));
         to.load(PEAK, to.repeated(VectorMath.FOUR_DENSITIES_AT_0));
         to.forEachVector(VECTORS, () -> {
             to.load(VALUE, X, 0);
             formula.tail();
-            to.less(NEGATIVE, VALUE, ZERO);
             to.apply(Operation.SUBTRACT, SPARE, ONE, TAIL);
-            to.select(SPARE, SPARE, TAIL, NEGATIVE);
+            to.selectLess(SPARE, SPARE, TAIL, VALUE, ZERO, MASK);
             to.apply(Operation.MULTIPLY_ADD, EXCESS, PEAK, PEAK);
             to.apply(Operation.MULTIPLY, EXCESS, EXCESS, POWER);
             to.apply(Operation.MULTIPLY_ADD, EXCESS, VALUE, SPARE);
@@ -99,8 +95,6 @@ public final class Avx2Gelu {
             to.apply(Operation.MULTIPLY, SPARE, SPARE, EXCESS);
             to.store(DX, 0, SPARE);
         }, X, Y, DX, DY);
-        to.ret();
-        return new MachineCode(to.bytes());
     }
 
     /** Code for one vector. */

@@ -1,15 +1,15 @@
-package org.isobar.backend.cpu.avx2;
+package org.isobar.backend.cpu.generated;
 
 import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.backend.cpu.product.Packing;
 
 /** Panels of {@link PanelProduct#COLUMNS} columns, one after the other. */
-public final class Avx2Packing implements Packing {
+public final class PanelPacking implements Packing {
     private final Key key;
     private final PanelCopies copies;
 
     /** Generates the code that packs. */
-    public Avx2Packing(Key key) {
+    public PanelPacking(Key key) {
         this.key = key;
         copies = new PanelCopies(key, key.k());
     }

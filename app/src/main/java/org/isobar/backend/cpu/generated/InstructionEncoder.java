@@ -1,26 +1,27 @@
-package org.isobar.backend.cpu.avx2;
+package org.isobar.backend.cpu.generated;
 
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
-/** Bytes of instructions for x86-64, followed by the constants that they load. */
+/**
+ * Bytes of instructions for x86-64, followed by the constants that they load. Instructions on vectors have a VEX prefix
+ * in the {@linkplain InstructionSet#AVX2 set} of 256 bits and an EVEX prefix in that of 512 bits.
+ */
 abstract class InstructionEncoder {
-    /** Lanes of a vector. */
-    static final int LANES = 8;
-    /** Bytes of a vector. */
-    static final int VECTOR = LANES * Float.BYTES;
     static final int MAP_0F = 1;
     static final int MAP_0F38 = 2;
     static final int MAP_0F3A = 3;
     static final int NO_PREFIX = 0;
     static final int PREFIX_66 = 1;
     static final int PREFIX_F3 = 2;
-    /** The bit of the VEX prefix that makes instructions for floats ones for doubles. */
+    static final int PREFIX_F2 = 3;
+    /** The bit of the prefix that makes instructions for floats ones for doubles. */
     static final int WIDE = 0x80;
-    /** Instructions with one source leave this field of the VEX prefix at register 0. */
+    /** Instructions with one source leave this field of the prefix at register 0. */
     static final int UNUSED = 0;
     static final int LOW_BITS = 7;
     static final int RIP_RELATIVE = 5;
@@ -30,10 +31,21 @@ abstract class InstructionEncoder {
     static final int INDIRECT = 0;
     static final int WITH_DISPLACEMENT = 2;
     static final int DIRECT = 3;
+    /** The EVEX prefix of 512 bits; a number in the lower bits selects a mask. */
+    static final int ALL_512 = 0x40;
+    /** Lanes that are not set in the mask become zero. */
+    static final int ZEROING = 0x80;
+    /** The operand in memory is one float, for all lanes. */
+    static final int BROADCAST = 0x10;
 
+    final InstructionSet set;
     private final ByteArrayOutputStream code = new ByteArrayOutputStream();
     private final List<int[]> constants = new ArrayList<>();
     private final List<Reference> references = new ArrayList<>();
+
+    InstructionEncoder(InstructionSet set) {
+        this.set = set;
+    }
 
     /** A vector behind the code. */
     record Constant(int index) { }
@@ -58,14 +70,11 @@ abstract class InstructionEncoder {
         AND(MAP_0F, NO_PREFIX, 0x54),
         OR(MAP_0F, NO_PREFIX, 0x56),
         XOR(MAP_0F, NO_PREFIX, 0x57),
-        /** All bits of the lanes whose integers are equal. */
-        EQUAL_INTEGERS(MAP_0F, PREFIX_66, 0x76),
         /** Interleaves the lower two lanes of each half of x and y. */
         UNPACK_LOW(MAP_0F, NO_PREFIX, 0x14),
         /** Interleaves the upper two lanes of each half of x and y. */
         UNPACK_HIGH(MAP_0F, NO_PREFIX, 0x15),
-        ADD_DOUBLES(MAP_0F, PREFIX_66, 0x58),
-        SUBTRACT_DOUBLES(MAP_0F, PREFIX_66, 0x5C),
+        SUBTRACT_DOUBLES(MAP_0F, PREFIX_66 | WIDE, 0x5C),
         /** {@code to += x * y} in doubles, rounded once. */
         ADD_PRODUCT_OF_DOUBLES(MAP_0F38, PREFIX_66 | WIDE, 0xB8);
 
@@ -87,15 +96,15 @@ abstract class InstructionEncoder {
 
     /** Returns the code, followed by its constants. */
     byte[] bytes() {
-        int start = Math.ceilDiv(position(), VECTOR) * VECTOR;
-        ByteBuffer bytes = ByteBuffer.allocate(start + constants.size() * VECTOR).order(ByteOrder.LITTLE_ENDIAN);
+        int start = Math.ceilDiv(position(), set.bytes) * set.bytes;
+        ByteBuffer bytes = ByteBuffer.allocate(start + constants.size() * set.bytes).order(ByteOrder.LITTLE_ENDIAN);
         bytes.put(code.toByteArray());
         for (Reference reference : references) {
             int next = reference.position + Integer.BYTES;
-            bytes.putInt(reference.position, start + reference.constant.index * VECTOR - next);
+            bytes.putInt(reference.position, start + reference.constant.index * set.bytes - next);
         }
         for (int i = 0; i < constants.size(); i++) {
-            bytes.position(start + i * VECTOR);
+            bytes.position(start + i * set.bytes);
             for (int lane : constants.get(i)) {
                 bytes.putInt(lane);
             }
@@ -103,16 +112,11 @@ abstract class InstructionEncoder {
         return bytes.array();
     }
 
-    /** Adds a constant with the given bits in each lane. */
-    Constant constant(int... lanes) {
-        assert lanes.length == LANES : lanes.length + " lanes";
-        constants.add(lanes);
-        return new Constant(constants.size() - 1);
-    }
-
     /** Adds a constant that has the same bits in all lanes. */
     Constant repeated(int bits) {
-        return constant(bits, bits, bits, bits, bits, bits, bits, bits);
+        int[] lanes = new int[set.lanes];
+        Arrays.fill(lanes, bits);
+        return constant(lanes);
     }
 
     /** Adds a constant that has the same number in all lanes. */
@@ -120,13 +124,16 @@ abstract class InstructionEncoder {
         return repeated(Float.floatToRawIntBits(number));
     }
 
-    /** Adds a mask of the first {@code count} lanes, for masked loads and stores. */
+    /** Adds a constant that has all bits in the first {@code count} lanes. */
     Constant first(int count) {
-        int[] lanes = new int[LANES];
-        for (int lane = 0; lane < count; lane++) {
-            lanes[lane] = -1;
-        }
+        int[] lanes = new int[set.lanes];
+        Arrays.fill(lanes, 0, count, -1);
         return constant(lanes);
+    }
+
+    private Constant constant(int... lanes) {
+        constants.add(lanes);
+        return new Constant(constants.size() - 1);
     }
 
     final void int32(int value) {
@@ -139,16 +146,30 @@ abstract class InstructionEncoder {
         code.write(value);
     }
 
-    /** The VEX prefix of three bytes, which stores the upper bits of register numbers inverted, and the opcode. */
-    final void vex(int map, int prefix, int opcode, int register, int source, int base) {
-        vex(map, opcode, register, base, (~source & 0xF) << 3 | 4 | prefix);
+    /** The prefix and the opcode of an instruction on whole vectors. */
+    final void vector(int map, int prefix, int opcode, int register, int source, int base) {
+        if (set == InstructionSet.AVX512) {
+            evex(map, prefix, opcode, register, source, base, ALL_512);
+        } else {
+            vex(map, opcode, register, base, (~source & 0xF) << 3 | 4 | prefix);
+        }
     }
 
-    /** The same for an instruction of 128 bits with one source. */
-    final void vexHalf(int prefix, int opcode, int register, int base) {
-        vex(MAP_0F, opcode, register, base, (~UNUSED & 0xF) << 3 | prefix);
+    final void vector(Operation operation, int register, int source, int base) {
+        vector(operation.map, operation.prefix, operation.opcode, register, source, base);
     }
 
+    /** The same with an operand in memory that is one float. */
+    final void broadcasting(Operation operation, int register, int source, int base) {
+        evex(operation.map, operation.prefix, operation.opcode, register, source, base, ALL_512 | BROADCAST);
+    }
+
+    /** The same for an instruction on the lower 128 bits or on general registers, of which there are sixteen. */
+    final void half(int prefix, int opcode, int register, int source, int base) {
+        vex(MAP_0F, opcode, register, base, (~source & 0xF) << 3 | prefix);
+    }
+
+    /** The VEX prefix of three bytes, which stores the upper bits of register numbers inverted. */
     private void vex(int map, int opcode, int register, int base, int last) {
         int8(0xC4);
         int8((register > LOW_BITS ? 0 : 0x80) | 0x40 | (base > LOW_BITS ? 0 : 0x20) | map);
@@ -156,8 +177,13 @@ abstract class InstructionEncoder {
         int8(opcode);
     }
 
-    final void vex(Operation operation, int register, int source, int base) {
-        vex(operation.map, operation.prefix, operation.opcode, register, source, base);
+    /** The EVEX prefix, which has one more bit, also inverted, for the number of each vector register. */
+    final void evex(int map, int prefix, int opcode, int register, int source, int base, int last) {
+        int8(0x62);
+        int8((~register & 8) << 4 | (~base & 0x10) << 2 | (~base & 8) << 2 | ~register & 0x10 | map);
+        int8((~source & 0xF) << 3 | 4 | prefix);
+        int8((~source & 0x10) >> 1 | last);
+        int8(opcode);
     }
 
     final void memory(int register, int base, long displacement) {

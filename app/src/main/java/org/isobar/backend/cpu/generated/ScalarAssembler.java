@@ -1,0 +1,90 @@
+package org.isobar.backend.cpu.generated;
+
+/** Instructions on general registers. */
+abstract class ScalarAssembler extends InstructionEncoder {
+    // General registers that a function of the System V ABI may change; the arguments are in these, from the first on:
+    // RDI, RSI, RDX, RCX, R8 and R9. Further arguments are on the stack, of which RSP has the address.
+    static final int RAX = 0;
+    static final int RCX = 1;
+    static final int RDX = 2;
+    static final int RSP = 4;
+    static final int RSI = 6;
+    static final int RDI = 7;
+    static final int R8 = 8;
+    static final int R9 = 9;
+    static final int R10 = 10;
+    static final int R11 = 11;
+
+    /** Address of the seventh argument, less RSP. Further ones follow. */
+    static final int SEVENTH = Long.BYTES;
+
+    ScalarAssembler(InstructionSet set) {
+        super(set);
+    }
+
+    /** {@code to = value}, zero-extended to 64 bits. */
+    void move(int to, int value) {
+        if (to > LOW_BITS) {
+            int8(0x41);
+        }
+        int8(0xB8 | to & LOW_BITS);
+        int32(value);
+    }
+
+    /** {@code to = from}, 64 bits. */
+    void copy(int to, int from) {
+        apply64(0x89, to, from);
+    }
+
+    /** {@code to = memory}, 64 bits. */
+    void load64(int to, int base, long displacement) {
+        rex(to, base);
+        int8(0x8B);
+        memory(to, base, displacement);
+    }
+
+    /** {@code memory = from}, 64 bits. */
+    void store64(int base, long displacement, int from) {
+        rex(from, base);
+        int8(0x89);
+        memory(from, base, displacement);
+    }
+
+    /** {@code to += from}, 64 bits. */
+    void add64(int to, int from) {
+        apply64(0x01, to, from);
+    }
+
+    /** {@code to -= from}, 64 bits. */
+    void subtract64(int to, int from) {
+        apply64(0x29, to, from);
+    }
+
+    /** {@code register += value}, 64 bits. */
+    void increase(int register, long value) {
+        rex(0, register);
+        int8(0x81);
+        modRm(DIRECT, 0, register);
+        int32(Math.toIntExact(value));
+    }
+
+    /** Subtracts one from the lower 32 bits of a register, and jumps back to {@code target} unless they are zero. */
+    void repeat(int register, int target) {
+        if (register > LOW_BITS) {
+            int8(0x41);
+        }
+        int8(0xFF);
+        modRm(DIRECT, 1, register);
+        int8(0x0F);
+        int8(0x85);
+        int32(target - (position() + Integer.BYTES));
+    }
+
+    /** {@code register >>>= 32}. */
+    void takeUpperHalf(int register) {
+        rex(0, register);
+        int8(0xC1);
+        modRm(DIRECT, 5, register);
+        int8(Integer.SIZE);
+    }
+}

@@ -1,0 +1,26 @@
+package org.isobar.backend.cpu.generated;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.Set;
+
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Which processors compute with this package. */
+final class GeneratedCodeTest {
+    @ParameterizedTest
+    @CsvSource({"amd64, avx2 fma sse2, 8, AVX2", "amd64, avx2 sse2, 8, none", "amd64, fma avx, 8, none",
+        "aarch64, asimd, 4, none", "amd64, avx2 fma avx512f avx512dq, 16, AVX512", "amd64, avx2 fma avx512f, 16, none",
+        "amd64, avx2 fma avx512f avx512dq, 8, AVX2", "amd64, avx2 fma, 4, none"})
+    void loopsHaveVectorsAsLongAsThoseOfJava(String architecture, String features, int lanes, String set) {
+        assertEquals(set, GeneratedCode.loops(architecture, Set.of(features.split(" ")), lanes)
+            .map(InstructionSet::name).orElse("none"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"avx2 fma, true", "avx2 fma avx512f, false"})
+    void productsAreThoseOfProcessorsWithoutAvx512(String features, boolean multiplies) {
+        assertEquals(multiplies, GeneratedCode.multiplies(Set.of(features.split(" "))));
+    }
+}
