@@ -92,14 +92,12 @@ final class AttentionBackward {
     private void statistics(int head, int block) {
         MemorySegment lse = HostStorage.of(tensors.lse());
         MemorySegment references = perQuery(REFERENCES, head, block);
-        MemorySegment deltas = perQuery(DELTAS, head, block);
         for (int row = 0; row < blocks.queries().length(block); row++) {
             double natural = lse.getAtIndex(ValueLayout.JAVA_FLOAT, blocks.queryRow(head, block) + row);
             references.setAtIndex(ValueLayout.JAVA_FLOAT, row, (float) (-natural / Math.log(2)));
-            deltas.setAtIndex(ValueLayout.JAVA_FLOAT, row, AttentionElements.dot(dtype,
-                blocks.query(tensors.dOut(), head, block, row), blocks.query(tensors.out(), head, block, row), 0,
-                headDim));
         }
+        AttentionElements.dotRows(dtype, perQuery(DELTAS, head, block), blocks.queryRows(tensors.dOut(), head, block),
+            blocks.queryRows(tensors.out(), head, block), blocks.queries().length(block), headDim);
     }
 
     /** Memory for one float per query of a block. */

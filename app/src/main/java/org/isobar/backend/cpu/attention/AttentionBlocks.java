@@ -66,6 +66,12 @@ record AttentionBlocks(AttentionShape shape, BlockedRange queries, BlockedRange 
         return Matrix.of(tensor, 2 * channels()).at(0, key(head, block) + channels());
     }
 
+    /** The rows of a head's queries, starting at {@code block}, in a tensor (B, Tq, H, D). */
+    AttentionRows queryRows(Tensor tensor, int head, int block) {
+        return new AttentionRows(HostStorage.of(tensor).asSlice(query(head, block) * tensor.dtype().bytes()), 0,
+            Math.toIntExact(channels()));
+    }
+
     /** One query of a block in a tensor (B, Tq, H, D). */
     MemorySegment query(Tensor tensor, int head, int block, int row) {
         return channelsOf(tensor, query(head, block) + row * channels());

@@ -4,11 +4,12 @@ import static org.isobar.backend.cpu.vector.Lanes.WIDTH;
 import static org.isobar.backend.cpu.vector.Lanes.slice;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
 import org.isobar.backend.cpu.generated.ArrayCode;
-import org.isobar.backend.cpu.generated.GeneratedCode;
+import org.isobar.backend.cpu.generated.RowCode;
 import org.isobar.backend.cpu.vector.Bfloat16;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.tensor.DType;
@@ -82,23 +83,51 @@ final class AttentionElements {
         return dtype == DType.F32 ? Lanes.load(memory, index, mask) : Bfloat16.load(memory, index, mask);
     }
 
-    /** Returns the dot product of {@code count} elements of x and y, starting at {@code first}. */
-    static float dot(DType dtype, MemorySegment x, MemorySegment y, int first, int count) {
-        if (GeneratedCode.hasLoops() && dtype == DType.F32 && count % WIDTH == 0) {
-            return ArrayCode.dot(slice(x, first, first + count), slice(y, first, first + count));
+    /**
+     * Computes {@code to = factor * from} for {@code count} elements of each row; {@code from} is F32.
+     *
+     * @param factors one for each row
+     */
+    static void scaleRows(DType dtype, AttentionRows to, AttentionRows from, AttentionRows factors, int rows,
+        int count) {
+        if (dtype == DType.F32 && RowCode.suits(count)) {
+            RowCode.scale(to.floats(rows, count), to.stride(), from.floats(rows, count), from.stride(),
+                factors.floats(rows, 1), factors.stride(), rows, count);
+            return;
         }
-        return dotInJava(dtype, x, y, first, count);
+        for (int row = 0; row < rows; row++) {
+            scale(dtype, to.memory(), to.at(row), from.memory(), from.at(row), count,
+                factors.memory().getAtIndex(ValueLayout.JAVA_FLOAT, factors.at(row)));
+        }
     }
 
-    static float dotInJava(DType dtype, MemorySegment x, MemorySegment y, int first, int count) {
+    /** Computes the dot product of {@code count} elements of each row of x and of y, which have the same stride. */
+    static void dotRows(DType dtype, MemorySegment results, AttentionRows x, AttentionRows y, int rows, int count) {
+        assert x.stride() == y.stride() : x + ", " + y;
+        if (dtype == DType.F32 && RowCode.suits(count)) {
+            RowCode.dot(results, x.floats(rows, count), y.floats(rows, count), x.stride(), rows, count);
+        } else {
+            dotRowsInJava(dtype, results, x, y, rows, count);
+        }
+    }
+
+    static void dotRowsInJava(DType dtype, MemorySegment results, AttentionRows x, AttentionRows y, int rows,
+        int count) {
+        for (int row = 0; row < rows; row++) {
+            results.setAtIndex(ValueLayout.JAVA_FLOAT, row,
+                dot(dtype, x.memory(), x.at(row), y.memory(), y.at(row), count));
+        }
+    }
+
+    private static float dot(DType dtype, MemorySegment x, int xFirst, MemorySegment y, int yFirst, int count) {
         FloatVector sum = FloatVector.zero(Lanes.F32);
         int i = 0;
         for (; i <= count - WIDTH; i += WIDTH) {
-            sum = load(dtype, x, first + i).fma(load(dtype, y, first + i), sum);
+            sum = load(dtype, x, xFirst + i).fma(load(dtype, y, yFirst + i), sum);
         }
         if (i < count) {
             VectorMask<Float> rest = Lanes.below(i, count);
-            sum = load(dtype, x, first + i, rest).fma(load(dtype, y, first + i, rest), sum);
+            sum = load(dtype, x, xFirst + i, rest).fma(load(dtype, y, yFirst + i, rest), sum);
         }
         return Lanes.sum(sum);
     }

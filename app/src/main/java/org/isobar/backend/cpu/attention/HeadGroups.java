@@ -8,7 +8,6 @@ import org.isobar.backend.cpu.product.MatrixStack;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.DType;
-import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -92,13 +91,8 @@ record HeadGroups(AttentionShape shape, int heads) {
         return new MatrixStack(Matrix.of(dtype, memory, columns), rows * columns);
     }
 
-    /** One head's queries in a tensor (B, Tq, H, D), from its first channel to the end of the sample's last token. */
-    MemorySegment queriesOf(Tensor tensor, int head) {
-        long bytes = tensor.dtype().bytes();
-        long channels = shape.heads() * shape.headDim();
-        long sample = head / shape.heads();
-        long first = sample * shape.queries() * channels + head % shape.heads() * shape.headDim();
-        long end = (sample + 1) * shape.queries() * channels;
-        return HostStorage.of(tensor).asSlice(first * bytes, (end - first) * bytes);
+    /** The rows of one head's queries in a tensor (B, Tq, H, D). */
+    AttentionRows queriesOf(Tensor tensor, int head) {
+        return blocks().queryRows(tensor, head, 0);
     }
 }

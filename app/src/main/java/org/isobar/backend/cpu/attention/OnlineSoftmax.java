@@ -93,7 +93,7 @@ final class OnlineSoftmax {
     }
 
     private boolean toFloats(MemorySegment scores, MemorySegment weights, int first, int count, float m, int at) {
-        if (!GeneratedCode.hasLoops()) {
+        if (!GeneratedCode.isAvailable()) {
             return SoftmaxWeights.toFloats(scores, weights, first, count, m, factor, sums, at);
         }
         Lanes.store(room, 0, FloatVector.fromArray(Lanes.F32, sums, at));

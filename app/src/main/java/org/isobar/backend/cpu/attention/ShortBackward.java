@@ -7,6 +7,7 @@ import org.isobar.backend.cpu.onednn.MatmulCache;
 import org.isobar.backend.cpu.parallel.WorkerPool;
 import org.isobar.backend.cpu.product.MatrixStack;
 import org.isobar.backend.cpu.product.StackedMatmul;
+import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.HostStorage;
@@ -99,16 +100,15 @@ final class ShortBackward {
     /** Computes -lse / ln 2 and delta of each query of a head, whose first query has index {@code first}. */
     private void statistics(MemorySegment own, int head, int first) {
         MemorySegment lse = HostStorage.of(tensors.lse());
-        MemorySegment out = groups.queriesOf(tensors.out(), head);
-        MemorySegment dOut = groups.queriesOf(tensors.dOut(), head);
-        int channels = groups.headDim() * Math.toIntExact(groups.shape().heads());
         for (int row = 0; row < groups.queries(); row++) {
             double natural = lse.getAtIndex(ValueLayout.JAVA_FLOAT, (long) head * groups.queries() + row);
             own.setAtIndex(ValueLayout.JAVA_FLOAT, space.own()[REFERENCES] / Float.BYTES + first + row,
                 (float) (-natural / Math.log(2)));
-            own.setAtIndex(ValueLayout.JAVA_FLOAT, space.own()[DELTAS] / Float.BYTES + first + row,
-                AttentionElements.dot(dtype, dOut, out, row * channels, groups.headDim()));
         }
+        long deltas = space.own()[DELTAS] / Float.BYTES + first;
+        AttentionElements.dotRows(dtype, Lanes.slice(own, deltas, deltas + groups.queries()),
+            groups.queriesOf(tensors.dOut(), head), groups.queriesOf(tensors.out(), head), groups.queries(),
+            groups.headDim());
     }
 
     /** Converts one head's scores to weights, and gradients of the weights to gradients of the scores. */

@@ -103,24 +103,17 @@ final class ShortForward {
 
     /** Divides a head's rows by their sums of weights. {@code first} is its first row among those of the task. */
     private void finish(MemorySegment own, int head, int first) {
-        MemorySegment out = groups.queriesOf(tensors.out(), head);
         MemorySegment lse = HostStorage.of(tensors.lse());
-        int channels = groups.headDim() * Math.toIntExact(groups.shape().heads());
+        int sums = floatIndex(SUMS) + first * Lanes.WIDTH;
+        SoftmaxTile.toInverseSums(own, sums, groups.queries());
+        AttentionElements.scaleRows(dtype, groups.queriesOf(tensors.out(), head),
+            new AttentionRows(own, floatIndex(OUT) + first * groups.headDim(), groups.headDim()),
+            new AttentionRows(own, sums + SoftmaxTile.INVERSE, Lanes.WIDTH), groups.queries(), groups.headDim());
         for (int row = 0; row < groups.queries(); row++) {
-            double sum = sum(own, floatIndex(SUMS) + (first + row) * Lanes.WIDTH);
-            AttentionElements.scale(dtype, out, row * channels, own,
-                floatIndex(OUT) + (first + row) * groups.headDim(), groups.headDim(), (float) (1 / sum));
             double m = own.getAtIndex(ValueLayout.JAVA_FLOAT, floatIndex(MAXIMA) + first + row);
+            double sum = own.get(ValueLayout.JAVA_DOUBLE, (sums + (long) row * Lanes.WIDTH) * Float.BYTES);
             lse.setAtIndex(ValueLayout.JAVA_FLOAT, (long) head * groups.queries() + row,
                 (float) (m * groups.shape().scale() + Math.log(sum)));
         }
-    }
-
-    private static double sum(MemorySegment memory, int first) {
-        double sum = 0;
-        for (int lane = 0; lane < Lanes.WIDTH; lane++) {
-            sum += memory.getAtIndex(ValueLayout.JAVA_FLOAT, first + lane);
-        }
-        return sum;
     }
 }

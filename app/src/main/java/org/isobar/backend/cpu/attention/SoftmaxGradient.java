@@ -45,7 +45,7 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
     }
 
     private boolean isNative() {
-        return dtype == DType.F32 && GeneratedCode.hasLoops();
+        return dtype == DType.F32 && GeneratedCode.isAvailable();
     }
 
     /** Processes consecutive rows, from element {@code first}; {@code n} queries are whole vectors. */

@@ -19,11 +19,14 @@ import org.isobar.backend.cpu.vector.Lanes;
  * elements. Each loop is compiled separately (app/jvm.options).
  */
 final class SoftmaxTile {
+    /** Index of the inverse of a sum behind the sum. */
+    static final int INVERSE = Double.BYTES / Float.BYTES;
+
     private SoftmaxTile() { }
 
     /** Writes the maximum of each row, ignoring NaN. */
     static void toMaxima(MemorySegment memory, int scores, int maxima, int rows, int columns) {
-        if (GeneratedCode.hasLoops()) {
+        if (GeneratedCode.isAvailable()) {
             SoftmaxCode.maxima(address(memory, scores, (long) rows * columns), address(memory, maxima, rows), rows,
                 columns / WIDTH);
         } else {
@@ -45,7 +48,7 @@ final class SoftmaxTile {
 
     /** Replaces scores by weights in F32, and writes one vector of partial sums per row. */
     static void toFloats(MemorySegment memory, int scores, int maxima, int sums, int rows, int columns, float factor) {
-        if (GeneratedCode.hasLoops()) {
+        if (GeneratedCode.isAvailable()) {
             SoftmaxCode.weights(address(memory, scores, (long) rows * columns), address(memory, maxima, rows),
                 address(memory, sums, (long) rows * WIDTH), rows, columns / WIDTH, factor);
         } else {
@@ -73,6 +76,30 @@ final class SoftmaxTile {
                 sum = sum.add(weight);
             }
             Lanes.store(memory, sums + row * WIDTH, sum);
+        }
+    }
+
+    /**
+     * Replaces each vector of partial sums by their sum, a double, and its inverse, a float at element {@link
+     * #INVERSE}.
+     */
+    static void toInverseSums(MemorySegment memory, int sums, int rows) {
+        if (GeneratedCode.isAvailable()) {
+            SoftmaxCode.sums(address(memory, sums, (long) rows * WIDTH), rows);
+        } else {
+            toInverseSumsInJava(memory, sums, rows);
+        }
+    }
+
+    static void toInverseSumsInJava(MemorySegment memory, int sums, int rows) {
+        for (int row = 0; row < rows; row++) {
+            int first = sums + row * WIDTH;
+            double sum = 0;
+            for (int lane = 0; lane < WIDTH; lane++) {
+                sum += memory.getAtIndex(ValueLayout.JAVA_FLOAT, first + lane);
+            }
+            memory.set(ValueLayout.JAVA_DOUBLE, (long) first * Float.BYTES, sum);
+            memory.setAtIndex(ValueLayout.JAVA_FLOAT, first + INVERSE, (float) (1 / sum));
         }
     }
 

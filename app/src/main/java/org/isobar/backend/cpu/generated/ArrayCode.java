@@ -11,7 +11,6 @@ import org.isobar.backend.cpu.vector.Lanes;
  */
 public final class ArrayCode {
     private static final MachineCode ADD = GeneratedCode.loop(ArrayCode::add);
-    private static final MachineCode DOT = GeneratedCode.loop(ArrayCode::dot);
     private static final MachineCode ADD_SCALED = GeneratedCode.loop(ArrayCode::addScaled);
     private static final MachineCode SCALE = GeneratedCode.loop(ArrayCode::scale);
     private static final MachineCode SCALED_DIFFERENCE = GeneratedCode.loop(ArrayCode::scaledDifference);
@@ -26,7 +25,6 @@ public final class ArrayCode {
     // Vector registers.
     private static final int VALUE = 0;
     private static final int FACTOR = 1;
-    private static final int SUM = 2;
 
     private ArrayCode() { }
 
@@ -50,13 +48,6 @@ public final class ArrayCode {
         return run(SCALED_DIFFERENCE, z, x, y, factor);
     }
 
-    /** Returns the dot product of x and y, which consist of whole vectors. */
-    public static float dot(MemorySegment x, MemorySegment y) {
-        int vectors = GeneratedCode.vectors(x, y);
-        GeneratedCode.requireWhole(x, vectors);
-        return Float.intBitsToFloat((int) DOT.run(0, x.address(), y.address(), vectors, 0, 0));
-    }
-
     private static int run(MachineCode code, MemorySegment to, MemorySegment x, MemorySegment y, float factor) {
         int vectors = GeneratedCode.vectors(to, x, y);
         if (vectors > 0) {
@@ -71,16 +62,6 @@ public final class ArrayCode {
             to.apply(Operation.ADD, VALUE, VALUE, X, 0);
             to.store(TO, 0, VALUE);
         }, TO, X);
-    }
-
-    private static void dot(Assembler to) {
-        to.zero(SUM);
-        to.forEachVector(VECTORS, () -> {
-            to.load(VALUE, X, 0);
-            to.apply(Operation.ADD_PRODUCT, SUM, VALUE, Y, 0);
-        }, X, Y);
-        to.reduce(Operation.ADD, SUM, VALUE);
-        to.firstBits(Assembler.RAX, SUM);
     }
 
     private static void addScaled(Assembler to) {

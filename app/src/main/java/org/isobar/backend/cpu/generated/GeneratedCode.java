@@ -12,33 +12,47 @@ import org.isobar.os.HostMachine;
 /** Decides what this machine computes with the machine code of this package. */
 public final class GeneratedCode {
     /** Instructions for vectors as long as Java's, so that results have the same bits. */
-    private static final Optional<InstructionSet> LOOPS = loops(System.getProperty("os.arch"),
+    private static final Optional<InstructionSet> SET = suitable(System.getProperty("os.arch"),
         HostMachine.processorFeatures(), Lanes.WIDTH).filter(set -> executes());
-    private static final boolean PRODUCTS = LOOPS.isPresent() && multiplies(HostMachine.processorFeatures());
+    private static final boolean PRODUCTS =
+        SET.filter(set -> multiplies(set, HostMachine.processorFeatures())).isPresent();
 
     private GeneratedCode() { }
 
-    /** Returns whether there are loops over vectors: the processor has the instructions, and the system admits code. */
-    public static boolean hasLoops() {
-        return LOOPS.isPresent();
+    /** Returns whether there is code: the processor has the instructions, and the system lets a program make code. */
+    public static boolean isAvailable() {
+        return SET.isPresent();
     }
 
     /**
      * Returns whether products in F32 are computed by this package. It packs right operands so quickly that packing
-     * always pays off, and transposed left operands cost nothing. With AVX-512, oneDNN's products are close to the
-     * processor's limit.
+     * always pays off, and transposed left operands cost nothing.
      */
     public static boolean hasProducts() {
         return PRODUCTS;
     }
 
-    static Optional<InstructionSet> loops(String architecture, Set<String> features, int lanes) {
+    /**
+     * Returns whether products of operands that are used only once are computed by this package as well. With AVX-512,
+     * oneDNN's direct function is faster where they are not in the cache: it copies both while it computes.
+     */
+    public static boolean hasDirectProducts() {
+        return PRODUCTS && SET.equals(Optional.of(InstructionSet.AVX2));
+    }
+
+    /** The instructions of this machine. */
+    static InstructionSet set() {
+        return SET.orElseThrow();
+    }
+
+    static Optional<InstructionSet> suitable(String architecture, Set<String> features, int lanes) {
         return Arrays.stream(InstructionSet.values())
             .filter(set -> set.lanes == lanes && set.isSupported(architecture, features)).findFirst();
     }
 
-    static boolean multiplies(Set<String> features) {
-        return !features.contains("avx512f");
+    /** Returns whether no longer vectors than these exist, with which oneDNN's products would be faster. */
+    static boolean multiplies(InstructionSet set, Set<String> features) {
+        return set == InstructionSet.AVX512 || !features.contains("avx512f");
     }
 
     /** Returns whether the system lets a program generate code. */
@@ -53,19 +67,19 @@ public final class GeneratedCode {
         }
     }
 
-    /** Makes a function of instructions over vectors; null where there are no loops. */
+    /** Makes a function of instructions over vectors; null where code is not available. */
     static MachineCode loop(Consumer<Assembler> instructions) {
-        if (LOOPS.isEmpty()) {
+        if (SET.isEmpty()) {
             return null;
         }
-        Assembler to = new Assembler(LOOPS.get());
+        Assembler to = new Assembler(SET.get());
         instructions.accept(to);
         to.ret();
         return new MachineCode(to.bytes());
     }
 
     /**
-     * Returns the number of whole vectors in {@code floats}; 0 where there are no loops.
+     * Returns the number of whole vectors in {@code floats}; 0 where there is no code.
      *
      * @param others memory that code accesses in the same range
      * @throws IndexOutOfBoundsException if other memory is shorter
@@ -74,19 +88,12 @@ public final class GeneratedCode {
         for (MemorySegment other : others) {
             requireBytes(other, floats.byteSize());
         }
-        return hasLoops() ? Math.toIntExact(floats.byteSize() / Lanes.F32.vectorByteSize()) : 0;
+        return isAvailable() ? Math.toIntExact(floats.byteSize() / Lanes.F32.vectorByteSize()) : 0;
     }
 
     static void requireBytes(MemorySegment memory, long bytes) {
         if (memory.byteSize() < bytes) {
             throw new IndexOutOfBoundsException(memory.byteSize() + " bytes instead of " + bytes);
-        }
-    }
-
-    /** Checks that memory consists of {@code vectors} vectors, at least one. */
-    static void requireWhole(MemorySegment memory, int vectors) {
-        if (vectors == 0 || memory.byteSize() != (long) vectors * Lanes.F32.vectorByteSize()) {
-            throw new IndexOutOfBoundsException(memory.byteSize() + " bytes are no whole vectors");
         }
     }
 }

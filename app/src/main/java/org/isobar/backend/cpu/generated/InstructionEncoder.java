@@ -124,6 +124,17 @@ abstract class InstructionEncoder {
         return repeated(Float.floatToRawIntBits(number));
     }
 
+    /** Adds a constant that has the same double in all lanes. */
+    Constant repeatedDouble(double number) {
+        long bits = Double.doubleToRawLongBits(number);
+        int[] lanes = new int[set.lanes];
+        for (int lane = 0; lane < set.lanes; lane += 2) {
+            lanes[lane] = (int) bits;
+            lanes[lane + 1] = (int) (bits >>> Integer.SIZE);
+        }
+        return constant(lanes);
+    }
+
     /** Adds a constant that has all bits in the first {@code count} lanes. */
     Constant first(int count) {
         int[] lanes = new int[set.lanes];

@@ -15,9 +15,9 @@ public final class LayerNormCode {
 
     private LayerNormCode() { }
 
-    /** Whether there are loops, and rows of so many numbers consist of whole vectors. */
+    /** Whether code is available, and rows of so many numbers consist of whole vectors. */
     public static boolean suits(int width) {
-        return GeneratedCode.hasLoops() && width > 0 && width % Lanes.WIDTH == 0;
+        return GeneratedCode.isAvailable() && width > 0 && width % Lanes.WIDTH == 0;
     }
 
     /** Computes the mean and the variance of each row. */

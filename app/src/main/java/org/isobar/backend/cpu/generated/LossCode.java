@@ -14,13 +14,13 @@ public final class LossCode {
 
     private LossCode() { }
 
-    /** Number of elements of x in whole vectors of doubles, which the sums are over; 0 where there are no loops. */
+    /** Number of elements of x in whole vectors of doubles, which the sums are over; 0 where code is not available. */
     public static int summed(MemorySegment x) {
         return vectors(x) * LANES;
     }
 
     private static int vectors(MemorySegment x) {
-        return GeneratedCode.hasLoops() ? Math.toIntExact(x.byteSize() / (LANES * Float.BYTES)) : 0;
+        return GeneratedCode.isAvailable() ? Math.toIntExact(x.byteSize() / (LANES * Float.BYTES)) : 0;
     }
 
     /** Returns the sum of (x - y)^2. */

@@ -16,13 +16,14 @@ import org.isobar.backend.cpu.product.Packing;
  */
 public final class PanelMatmul implements Matmul {
     private static final int TERMS = 256;
-    private static final int UNIT = InstructionSet.AVX2.lanes;
+    private static final int UNIT = 8;
     /** Rows that are a multiple of this many floats apart share a few cache sets. */
     private static final int COLLISION = 512;
     /** Floats of a cache line. */
     private static final int LINE = 16;
 
     private final Key key;
+    private final Panel panel;
     private final float factor;
     /** Terms of all parts but the last. */
     private final long terms;
@@ -46,12 +47,13 @@ public final class PanelMatmul implements Matmul {
 
     /** Generates the code. */
     public PanelMatmul(Key key, PackingScratch scratch) {
-        this(key, 1, scratch);
+        this(key, GeneratedCode.set(), 1, scratch);
     }
 
     /** Generates code that multiplies the product by {@code factor}. */
-    PanelMatmul(Key key, float factor, PackingScratch scratch) {
+    PanelMatmul(Key key, InstructionSet set, float factor, PackingScratch scratch) {
         this.key = key;
+        panel = Panel.of(set, key.right().n());
         this.factor = factor;
         this.scratch = scratch;
         long k = key.right().k();
@@ -74,11 +76,11 @@ public final class PanelMatmul implements Matmul {
     }
 
     private long panelBytes() {
-        return terms * PanelProduct.ROW;
+        return terms * panel.bytes();
     }
 
     private long panels() {
-        return PanelCopies.panels(key.right().n());
+        return panel.count(key.right().n());
     }
 
     private long terms(long part) {
@@ -95,7 +97,7 @@ public final class PanelMatmul implements Matmul {
     }
 
     private PanelCopies rightCopies(long terms) {
-        return new PanelCopies(key.right(), terms);
+        return new PanelCopies(panel, key.right(), terms);
     }
 
     private MachineCode leftCopy(long terms) {
@@ -103,10 +105,10 @@ public final class PanelMatmul implements Matmul {
             key.aStride() * Float.BYTES, false).compile();
     }
 
-    private PanelProduct product(long part, long panel) {
+    private PanelProduct product(long part, long number) {
         long stride = (copiesLeft() ? copiedStride() : key.aStride()) * Float.BYTES;
-        return new PanelProduct(Math.toIntExact(key.m()), PanelCopies.columns(key.right().n(), panel),
-            (int) terms(part), key.aTransposed() ? Float.BYTES : stride, key.aTransposed() ? stride : Float.BYTES,
+        return new PanelProduct(Math.toIntExact(key.m()), panel.columns(key.right().n(), number), (int) terms(part),
+            panel, key.aTransposed() ? Float.BYTES : stride, key.aTransposed() ? stride : Float.BYTES,
             key.cStride() * Float.BYTES, factor, part == parts.length - 1 && key.finish() == Finish.ADD_BIAS,
             part > 0 || key.finish() == Finish.ADD);
     }
@@ -130,16 +132,16 @@ public final class PanelMatmul implements Matmul {
         }
         Packing.Key operand = key.right();
         Matrix rows = new Matrix(operand.dtype(), right, operand.stride(), operand.transposed()).at(first, 0);
-        for (long panel = 0; panel < panels(); panel++) {
+        for (long number = 0; number < panels(); number++) {
             long packed;
             if (part.right == null) {
-                packed = right + (panel * operand.k() + first) * PanelProduct.ROW;
+                packed = right + (number * operand.k() + first) * panel.bytes();
             } else {
                 packed = scratch.address(worker);
-                part.right.run(packed, rows, panel);
+                part.right.run(packed, rows, number);
             }
-            (panel == panels() - 1 ? part.last : part.whole).run(left, packed,
-                c.at(0, panel * PanelProduct.COLUMNS).address(), bias + panel * PanelProduct.ROW);
+            (number == panels() - 1 ? part.last : part.whole).run(left, packed,
+                c.at(0, number * panel.columns()).address(), bias + number * panel.bytes());
         }
     }
 

@@ -3,15 +3,21 @@ package org.isobar.backend.cpu.generated;
 import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.backend.cpu.product.Packing;
 
-/** Panels of {@link PanelProduct#COLUMNS} columns, one after the other. */
+/** Panels of columns, one after the other. */
 public final class PanelPacking implements Packing {
     private final Key key;
+    private final Panel panel;
     private final PanelCopies copies;
 
     /** Generates the code that packs. */
     public PanelPacking(Key key) {
+        this(key, GeneratedCode.set());
+    }
+
+    PanelPacking(Key key, InstructionSet set) {
         this.key = key;
-        copies = new PanelCopies(key, key.k());
+        panel = Panel.of(set, key.n());
+        copies = new PanelCopies(panel, key, key.k());
     }
 
     @Override
@@ -22,14 +28,14 @@ public final class PanelPacking implements Packing {
     /** Rows of panels are cache lines. */
     @Override
     public long bytes() {
-        return PanelCopies.panels(key.n()) * key.k() * PanelProduct.ROW;
+        return panel.count(key.n()) * key.k() * panel.bytes();
     }
 
     @Override
     public void pack(int worker, long to, Matrix b) {
         assert key.fits(b) : b + ", " + key;
-        for (long panel = 0; panel < PanelCopies.panels(key.n()); panel++) {
-            copies.run(to + panel * key.k() * PanelProduct.ROW, b, panel);
+        for (long number = 0; number < panel.count(key.n()); number++) {
+            copies.run(to + number * key.k() * panel.bytes(), b, number);
         }
     }
 

@@ -12,12 +12,16 @@ public final class PanelStackedMatmul implements StackedMatmul {
 
     /** Generates the code. */
     public PanelStackedMatmul(Key key, PackingScratch scratch) {
+        this(key, GeneratedCode.set(), scratch);
+    }
+
+    PanelStackedMatmul(Key key, InstructionSet set, PackingScratch scratch) {
         this.key = key;
         Extents extents = key.extents();
         Packing.Key right = new Packing.Key(key.b().dtype(), key.c().dtype(), extents.m(), extents.n(), extents.k(),
             key.b().stride(), key.b().transposed());
         product = new PanelMatmul(new Matmul.Key(right, Matmul.Form.PLAIN, extents.m(), key.a().stride(),
-            key.a().transposed(), key.c().stride(), Matmul.Finish.OVERWRITE), key.factor(), scratch);
+            key.a().transposed(), key.c().stride(), Matmul.Finish.OVERWRITE), set, key.factor(), scratch);
     }
 
     @Override

@@ -16,6 +16,7 @@ public final class SoftmaxCode {
     private static final MachineCode MAXIMA = GeneratedCode.loop(SoftmaxCode::maxima);
     private static final MachineCode ROWS_OF_WEIGHTS = GeneratedCode.loop(SoftmaxCode::rowsOfWeights);
     private static final MachineCode WEIGHTS = GeneratedCode.loop(SoftmaxCode::weights);
+    private static final MachineCode SUMS_OF_ROWS = GeneratedCode.loop(SoftmaxCode::sums);
     private static final MachineCode GRADIENT = GeneratedCode.loop(SoftmaxCode::gradient);
     private static final int ALL_LANES = (1 << Lanes.WIDTH) - 1;
 
@@ -81,6 +82,18 @@ public final class SoftmaxCode {
     public static void weights(long scores, long maxima, long sums, int rows, int vectors, float factor) {
         if (rows > 0 && vectors > 0) {
             ROWS_OF_WEIGHTS.run(scores, maxima, sums, rows, vectors, Float.floatToRawIntBits(factor));
+        }
+    }
+
+    /**
+     * Replaces each vector of partial sums by their sum, a double, followed by its inverse, a float. The partial sums
+     * are added from the first to the last.
+     *
+     * @param sums address of the vectors
+     */
+    public static void sums(long sums, int vectors) {
+        if (vectors > 0) {
+            SUMS_OF_ROWS.run(sums, vectors, 0, 0);
         }
     }
 
@@ -161,6 +174,29 @@ public final class SoftmaxCode {
         to.increase(maxima, Float.BYTES);
         to.increase(sums, Lanes.F32.vectorByteSize());
         to.repeat(rows, row);
+    }
+
+    private static void sums(Assembler to) {
+        int sums = Assembler.RDI;
+        int vectors = Assembler.RSI;
+        int one = 2;
+        int half = Lanes.F32.vectorByteSize() / 2;
+        int lanes = -2 * Lanes.F64.vectorByteSize(); // behind the stack, in memory that a function may use
+        to.load(one, to.repeatedDouble(1));
+        to.forEachVector(vectors, () -> {
+            to.loadDoubles(X, sums, 0);
+            to.store(Assembler.RSP, lanes, X);
+            to.loadDoubles(X, sums, half);
+            to.store(Assembler.RSP, lanes + Lanes.F64.vectorByteSize(), X);
+            to.zero(SUM);
+            for (int lane = 0; lane < Lanes.WIDTH; lane++) {
+                to.addDouble(SUM, Assembler.RSP, lanes + lane * Double.BYTES);
+            }
+            to.storeDouble(sums, 0, SUM);
+            to.divideDouble(SUM, one, SUM);
+            to.roundDouble(SUM, SUM);
+            to.storeFloat(sums, Double.BYTES, SUM);
+        }, sums);
     }
 
     private static void weights(Assembler to) {

@@ -47,10 +47,10 @@ public final class MatmulCache implements AutoCloseable {
     public Packing packing(Matrix b, long k, long n, long rows, DType result) {
         return packings.computeIfAbsent(
             new Packing.Key(b.dtype(), result, rows, n, k, b.stride(), b.transposed()),
-            key -> usesAvx2(key) ? new PanelPacking(key) : new OneDnnPacking(key, cpu, workers));
+            key -> isGenerated(key) ? new PanelPacking(key) : new OneDnnPacking(key, cpu, workers));
     }
 
-    private static boolean usesAvx2(Packing.Key right) {
+    private static boolean isGenerated(Packing.Key right) {
         return isSingle(right.dtype(), right.result()) && GeneratedCode.hasProducts();
     }
 
@@ -83,7 +83,7 @@ public final class MatmulCache implements AutoCloseable {
         Packing.Key right = new Packing.Key(b.dtype(), c.dtype(), m, n, k, b.stride(), b.transposed());
         return matmuls.computeIfAbsent(
             new Matmul.Key(right, Matmul.Form.PLAIN, m, a.stride(), a.transposed(), c.stride(), finish), key -> {
-                if (usesAvx2(right)) {
+                if (isGenerated(right)) {
                     return new PanelMatmul(key, scratch);
                 }
                 try (memory.desc layout = OneDnn.plain(b.dtype(), k, n, b.stride(), b.transposed())) {

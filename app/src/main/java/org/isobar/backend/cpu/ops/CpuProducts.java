@@ -95,7 +95,7 @@ final class CpuProducts implements ProductOps {
 
     /** Whether oneDNN's direct function is the fastest product of unpacked operands. */
     private static boolean usesFunction(Tensor operand) {
-        return operand.dtype() == DType.F32 && !GeneratedCode.hasProducts();
+        return operand.dtype() == DType.F32 && !GeneratedCode.hasDirectProducts();
     }
 
     /**

@@ -27,7 +27,7 @@ final class GeneratedSoftmaxTest {
 
     @BeforeAll
     static void onlyWhereItIsUsed() {
-        assumeTrue(GeneratedCode.hasLoops());
+        assumeTrue(GeneratedCode.isAvailable());
     }
 
     /** A score that is replaced: none is special, out of range, no number, or so great that the sum is. */
@@ -86,6 +86,9 @@ final class GeneratedSoftmaxTest {
             SoftmaxTile.toFloatsInJava(expected, 0, maxima, sums, rows, COUNT, FACTOR);
             SoftmaxTile.toFloats(memory, 0, maxima, sums, rows, COUNT, FACTOR);
             assertArrayEquals(FloatBits.of(expected), FloatBits.of(memory));
+            SoftmaxTile.toInverseSumsInJava(expected, sums, rows);
+            SoftmaxTile.toInverseSums(memory, sums, rows);
+            assertArrayEquals(FloatBits.of(expected), FloatBits.of(memory));
         }
     }
 
@@ -95,12 +98,34 @@ final class GeneratedSoftmaxTest {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment x = numbers(arena, 4, COUNT);
             MemorySegment y = numbers(arena, 5, COUNT);
-            assertEquals(AttentionElements.dotInJava(DType.F32, x, y, 3, 2 * Lanes.WIDTH),
-                AttentionElements.dot(DType.F32, x, y, 3, 2 * Lanes.WIDTH));
             MemorySegment expected = arena.allocate(y.byteSize()).copyFrom(y);
             AttentionElements.scale(DType.F32, expected, 2, x, 3, count, FACTOR, 0);
             AttentionElements.scale(DType.F32, y, 2, x, 3, count, FACTOR);
             assertEquals(-1, expected.mismatch(y));
+        }
+    }
+
+    /** Rows with gaps between them. What is between and behind them stays as it is. */
+    @Test
+    void rowsOfChannels() {
+        int rows = 4;
+        int width = 2 * Lanes.WIDTH;
+        try (Arena arena = Arena.ofConfined()) {
+            AttentionRows x = new AttentionRows(numbers(arena, 6, COUNT), 3, width + 5);
+            AttentionRows y = new AttentionRows(numbers(arena, 7, COUNT), 1, width + 5);
+            AttentionRows factors = new AttentionRows(numbers(arena, 8, COUNT), 2, 3);
+            MemorySegment results = numbers(arena, 9, rows + 1);
+            MemorySegment expected = arena.allocate(results.byteSize()).copyFrom(results);
+            AttentionElements.dotRowsInJava(DType.F32, expected, x, y, rows, width);
+            AttentionElements.dotRows(DType.F32, results, x, y, rows, width);
+            assertEquals(-1, expected.mismatch(results));
+            MemorySegment copy = arena.allocate(x.memory().byteSize()).copyFrom(x.memory());
+            for (int row = 0; row < rows; row++) {
+                AttentionElements.scale(DType.F32, copy, x.at(row), y.memory(), y.at(row), width,
+                    factors.memory().getAtIndex(ValueLayout.JAVA_FLOAT, factors.at(row)), 0);
+            }
+            AttentionElements.scaleRows(DType.F32, x, y, factors, rows, width);
+            assertEquals(-1, copy.mismatch(x.memory()));
         }
     }
 

@@ -21,15 +21,14 @@ import org.isobar.backend.cpu.product.StackedMatmul;
 import org.isobar.os.HostMachine;
 import org.isobar.random.Philox;
 import org.isobar.tensor.DType;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Products in machine code against sums in double precision, for all remainders of rows, columns and terms, on each
- * processor with AVX2 and FMA.
+ * Products in machine code against sums in double precision, for all remainders of rows, columns and terms, with each
+ * set of instructions that the processor has.
  */
 final class PanelMatmulTest {
     /** What no product may overwrite, and what nothing may read. */
@@ -37,36 +36,41 @@ final class PanelMatmulTest {
     private static final int GAP = 3;
     private static final double EPSILON = 0x1p-24;
 
-    @BeforeAll
-    static void onlyOnProcessorsWithTheInstructions() {
-        assumeTrue(InstructionSet.AVX2.isSupported(System.getProperty("os.arch"), HostMachine.processorFeatures())
+    private static void requireSupport(InstructionSet set) {
+        assumeTrue(set.isSupported(System.getProperty("os.arch"), HostMachine.processorFeatures())
             && GeneratedCode.executes());
     }
 
     private static Stream<Arguments> layouts() {
-        return Arrays.stream(Form.values()).flatMap(form -> Arrays.stream(Finish.values())
-            .flatMap(finish -> IntStream.range(0, 4).mapToObj(transposed ->
-                Arguments.of(form, finish, (transposed & 1) > 0, (transposed & 2) > 0))));
+        return Arrays.stream(InstructionSet.values()).flatMap(set -> Arrays.stream(Form.values())
+            .flatMap(form -> Arrays.stream(Finish.values()).flatMap(finish -> IntStream.range(0, 4)
+                .mapToObj(transposed ->
+                    Arguments.of(set, form, finish, (transposed & 1) > 0, (transposed & 2) > 0)))));
     }
 
     @ParameterizedTest
     @MethodSource("layouts")
-    void productsAreThoseOfDoublePrecision(Form form, Finish finish, boolean aTransposed, boolean bTransposed) {
-        for (int n = 1; n <= 33; n++) {
-            int m = n % 13 + 1; // up to two blocks of six rows, with each remainder
+    void productsAreThoseOfDoublePrecision(InstructionSet set, Form form, Finish finish, boolean aTransposed,
+        boolean bTransposed) {
+        requireSupport(set);
+        for (int n = 1; n <= 4 * set.lanes + 1; n++) {
+            int m = n % 31 + 1; // up to three blocks of rows
             int k = n * 5 % 19 + 1;
-            new Case(form, finish, m, n, k, aTransposed, bTransposed).check();
+            new Case(set, form, finish, m, n, k, aTransposed, bTransposed).check();
         }
-        new Case(form, finish, 14, 50, 256, aTransposed, bTransposed).check();
-        new Case(form, finish, 6, 16, 700, aTransposed, bTransposed).check(); // three parts of the sums
-        new Case(form, finish, 512 - GAP, 3, 300, aTransposed, bTransposed).check(); // stored rows of 2 KiB
+        new Case(set, form, finish, 14, 50, 256, aTransposed, bTransposed).check();
+        new Case(set, form, finish, 29, 96, 10, aTransposed, bTransposed).check();
+        new Case(set, form, finish, 6, 16, 700, aTransposed, bTransposed).check(); // three parts of the sums
+        new Case(set, form, finish, 512 - GAP, 3, 300, aTransposed, bTransposed).check(); // stored rows of 2 KiB
     }
 
-    /** Terms are added in their order, so the bits of a sum depend neither on the tile nor on the layouts. */
-    @Test
-    void sumsDoNotDependOnTheirTile() {
-        float[] whole = new Case(Form.PACKED, Finish.OVERWRITE, 13, 40, 300, false, true).run();
-        float[] part = new Case(Form.PLAIN, Finish.OVERWRITE, 5, 7, 300, true, false).run();
+    /** Terms are added in their order, so the bits depend neither on the tile nor on the layouts nor on vectors. */
+    @ParameterizedTest
+    @EnumSource
+    void sumsDoNotDependOnTheirTile(InstructionSet set) {
+        requireSupport(set);
+        float[] whole = new Case(set, Form.PACKED, Finish.OVERWRITE, 13, 40, 300, false, true).run();
+        float[] part = new Case(InstructionSet.AVX2, Form.PLAIN, Finish.OVERWRITE, 5, 7, 300, true, false).run();
         for (int i = 0; i < 5; i++) {
             for (int j = 0; j < 7; j++) {
                 assertEquals(whole[i * (40 + GAP) + j], part[i * (7 + GAP) + j], "(" + i + ", " + j + ")");
@@ -74,8 +78,10 @@ final class PanelMatmulTest {
         }
     }
 
-    @Test
-    void stacksAreMultipliedByTheirFactor() {
+    @ParameterizedTest
+    @EnumSource
+    void stacksAreMultipliedByTheirFactor(InstructionSet set) {
+        requireSupport(set);
         int count = 3;
         int m = 7;
         int n = 9;
@@ -90,7 +96,7 @@ final class PanelMatmulTest {
             MatrixStack c = new MatrixStack(Matrix.of(result, n), m * n);
             StackedMatmul.Key key = new StackedMatmul.Key(new StackedMatmul.Extents(count, m, n, k),
                 StackedMatmul.Layout.of(a), StackedMatmul.Layout.of(b), StackedMatmul.Layout.of(c), factor);
-            try (StackedMatmul products = new PanelStackedMatmul(key, scratch)) {
+            try (StackedMatmul products = new PanelStackedMatmul(key, set, scratch)) {
                 products.run(1, c, a, b);
             }
             for (int i = 0; i < count * m * n; i++) {
@@ -104,7 +110,8 @@ final class PanelMatmulTest {
         }
     }
 
-    private record Case(Form form, Finish finish, int m, int n, int k, boolean aTransposed, boolean bTransposed) {
+    private record Case(InstructionSet set, Form form, Finish finish, int m, int n, int k, boolean aTransposed,
+        boolean bTransposed) {
         void check() {
             float[] c = run();
             for (int i = 0; i < m; i++) {
@@ -131,9 +138,9 @@ final class PanelMatmulTest {
                 Matrix b = matrix(arena, k, n, bTransposed, (l, j) -> right(l, j));
                 Matrix c = Matrix.of(result, n + GAP);
                 Packing.Key right = new Packing.Key(DType.F32, DType.F32, m, n, k, b.stride(), bTransposed);
-                try (Packing packing = new PanelPacking(right);
+                try (Packing packing = new PanelPacking(right, set);
                     Matmul product = new PanelMatmul(new Matmul.Key(right, form, m, a.stride(), aTransposed, c.stride(),
-                        finish), scratch)) {
+                        finish), set, 1, scratch)) {
                     MemorySegment packed = floats(arena, (int) packing.bytes() / Float.BYTES, i -> Float.NaN);
                     packing.pack(1, packed.address(), b);
                     product.run(1, c, a, form == Form.PACKED ? packed.address() : b.address(), bias.address());
@@ -143,7 +150,7 @@ final class PanelMatmulTest {
         }
 
         private static float bias(int column) {
-            return column + 0.5f;
+            return column % GUARD + 0.5f;
         }
 
         private static float left(int row, int term) {
@@ -190,9 +197,11 @@ final class PanelMatmulTest {
         return transposed ? matrix.transpose() : matrix;
     }
 
-    @Test
-    void codeReturnsItsResult() {
-        Assembler to = new Assembler(InstructionSet.AVX2);
+    @ParameterizedTest
+    @EnumSource
+    void codeReturnsItsResult(InstructionSet set) {
+        requireSupport(set);
+        Assembler to = new Assembler(set);
         to.move(Assembler.RAX, 42);
         to.ret();
         try (MachineCode code = new MachineCode(to.bytes())) {

@@ -17,6 +17,7 @@ import org.isobar.backend.cpu.generated.GeluCode;
 import org.isobar.backend.cpu.generated.GeneratedCode;
 import org.isobar.backend.cpu.generated.LayerNormCode;
 import org.isobar.backend.cpu.generated.LossCode;
+import org.isobar.backend.cpu.generated.RowCode;
 import org.isobar.backend.cpu.vector.AdamFactors;
 import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.backend.cpu.vector.Lanes;
@@ -43,7 +44,7 @@ final class GeneratedLoopsTest {
 
     @BeforeAll
     static void onlyWhereTheyAreUsed() {
-        assumeTrue(GeneratedCode.hasLoops());
+        assumeTrue(GeneratedCode.isAvailable());
     }
 
     @AfterEach
@@ -160,8 +161,12 @@ final class GeneratedLoopsTest {
         MemorySegment x = finite("x", COUNT);
         MemorySegment shorter = finite("y", COUNT - 1);
         assertThrows(IndexOutOfBoundsException.class, () -> GeluCode.forward(shorter, x));
-        assertThrows(IndexOutOfBoundsException.class, () -> ArrayCode.dot(x, shorter));
-        assertThrows(IndexOutOfBoundsException.class, () -> ArrayCode.dot(shorter, shorter));
+        assertThrows(IndexOutOfBoundsException.class, () -> RowCode.dot(x, x, shorter, LANES, 5, LANES));
+        assertThrows(IndexOutOfBoundsException.class, () -> RowCode.dot(x, shorter, x, LANES, 5, LANES));
+        assertThrows(IndexOutOfBoundsException.class, () -> RowCode.dot(shorter, x, x, 0, COUNT, LANES));
+        assertThrows(IndexOutOfBoundsException.class, () -> RowCode.scale(shorter, LANES, x, LANES, x, 1, 5, LANES));
+        assertThrows(IndexOutOfBoundsException.class, () -> RowCode.scale(x, LANES, shorter, LANES, x, 1, 5, LANES));
+        assertThrows(IndexOutOfBoundsException.class, () -> RowCode.scale(x, 0, x, 0, shorter, 1, COUNT, LANES));
         assertThrows(IndexOutOfBoundsException.class, () -> LossCode.squaredDistance(x, shorter));
     }
 
