@@ -90,9 +90,9 @@ final class AttentionElements {
      */
     static void scaleRows(DType dtype, AttentionRows to, AttentionRows from, AttentionRows factors, int rows,
         int count) {
-        if (dtype == DType.F32 && RowCode.suits(count)) {
-            RowCode.scale(to.floats(rows, count), to.stride(), from.floats(rows, count), from.stride(),
-                factors.floats(rows, 1), factors.stride(), rows, count);
+        if (RowCode.suits(dtype, count)) {
+            RowCode.scale(to.operand(dtype, rows, count), from.operand(DType.F32, rows, count),
+                factors.operand(DType.F32, rows, 1), rows, count);
             return;
         }
         for (int row = 0; row < rows; row++) {
@@ -104,8 +104,8 @@ final class AttentionElements {
     /** Computes the dot product of {@code count} elements of each row of x and of y, which have the same stride. */
     static void dotRows(DType dtype, MemorySegment results, AttentionRows x, AttentionRows y, int rows, int count) {
         assert x.stride() == y.stride() : x + ", " + y;
-        if (dtype == DType.F32 && RowCode.suits(count)) {
-            RowCode.dot(results, x.floats(rows, count), y.floats(rows, count), x.stride(), rows, count);
+        if (RowCode.suits(dtype, count)) {
+            RowCode.dot(results, x.operand(dtype, rows, count), y.operand(dtype, rows, count), rows, count);
         } else {
             dotRowsInJava(dtype, results, x, y, rows, count);
         }

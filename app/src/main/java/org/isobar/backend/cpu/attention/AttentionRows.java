@@ -2,7 +2,8 @@ package org.isobar.backend.cpu.attention;
 
 import java.lang.foreign.MemorySegment;
 
-import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.backend.cpu.generated.RowCode;
+import org.isobar.tensor.DType;
 
 /**
  * Rows of elements in memory.
@@ -17,8 +18,9 @@ record AttentionRows(MemorySegment memory, int first, int stride) {
         return first + row * stride;
     }
 
-    /** The memory of {@code rows} rows of {@code count} floats, from the first float to the last. */
-    MemorySegment floats(int rows, int count) {
-        return Lanes.slice(memory, first, (long) at(rows - 1) + count);
+    /** Returns {@code rows} rows of {@code count} elements of a type as operands of generated code. */
+    RowCode.Rows operand(DType dtype, int rows, int count) {
+        long elements = (long) at(rows - 1) + count - first;
+        return new RowCode.Rows(memory.asSlice((long) first * dtype.bytes(), elements * dtype.bytes()), dtype, stride);
     }
 }

@@ -78,9 +78,7 @@ final class OnlineSoftmax {
         if (whole < count) {
             System.arraycopy(sums, at, former, 0, WIDTH);
         }
-        boolean done = dtype == DType.F32
-            ? toFloats(scores, weights, first, whole, m, at)
-            : SoftmaxWeights.toHalves(scores, weights, first, whole, m, factor, sums, at);
+        boolean done = weigh(scores, dtype, weights, first, whole, m, at);
         int next = done ? whole : 0;
         if (next == count
             || SoftmaxWeights.bounded(scores, dtype, weights, first + next, count - next, m, factor, leap, sums, at)) {
@@ -92,14 +90,19 @@ final class OnlineSoftmax {
         return false;
     }
 
-    private boolean toFloats(MemorySegment scores, MemorySegment weights, int first, int count, float m, int at) {
-        if (!GeneratedCode.isAvailable()) {
-            return SoftmaxWeights.toFloats(scores, weights, first, count, m, factor, sums, at);
+    /** Computes weights in whole vectors, or pairs of them in BF16, by a fast loop. */
+    private boolean weigh(MemorySegment scores, DType dtype, MemorySegment weights, int first, int count, float m,
+        int at) {
+        boolean single = dtype == DType.F32;
+        if (!(single ? GeneratedCode.isAvailable() : GeneratedCode.hasHalves())) {
+            return single ? SoftmaxWeights.toFloats(scores, weights, first, count, m, factor, sums, at)
+                : SoftmaxWeights.toHalves(scores, weights, first, count, m, factor, sums, at);
         }
         Lanes.store(room, 0, FloatVector.fromArray(Lanes.F32, sums, at));
-        long end = (long) first + count;
-        boolean done = SoftmaxCode.weights(Lanes.slice(scores, first, end).address(),
-            Lanes.slice(weights, first, end).address(), room.address(), count / WIDTH, m, factor);
+        SoftmaxCode.Weights row = new SoftmaxCode.Weights(Lanes.slice(scores, first, (long) first + count).address(),
+            weights.asSlice((long) first * dtype.bytes(), (long) count * dtype.bytes()).address(), dtype);
+        boolean done =
+            SoftmaxCode.weights(row, room.address(), count / WIDTH, single ? m : -m * factor, factor);
         if (done) {
             load(room, 0).intoArray(sums, at);
         }

@@ -87,8 +87,8 @@ final class ShortForward {
             SoftmaxTile.toFloats(own, floatIndex(SCORES), maxima, floatIndex(SUMS), rows, groups.keys(), factor());
         } else {
             int weights = Math.toIntExact(space.own()[WEIGHTS] / dtype.bytes());
-            SoftmaxTile.toRoughFloats(own, floatIndex(SCORES), maxima, floatIndex(SUMS), rows, groups.keys(), factor());
-            SoftmaxTile.toHalves(own, floatIndex(SCORES), weights, rows * groups.keys());
+            SoftmaxTile.toHalves(own, floatIndex(SCORES), weights, maxima, floatIndex(SUMS), rows, groups.keys(),
+                factor());
         }
     }
 

@@ -45,7 +45,7 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
     }
 
     private boolean isNative() {
-        return dtype == DType.F32 && GeneratedCode.isAvailable();
+        return dtype == weightType && (dtype == DType.F32 ? GeneratedCode.isAvailable() : GeneratedCode.hasHalves());
     }
 
     /** Processes consecutive rows, from element {@code first}; {@code n} queries are whole vectors. */
@@ -70,16 +70,16 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
     }
 
     private void runNative(int first, int rows, int n) {
-        assert weights == scores && dScores == dWeights : this;
-        long start = (long) first * Float.BYTES;
         long tile = (long) rows * n;
-        SoftmaxCode.gradient(address(scores + start, tile), address(dWeights + start, tile), address(references, n),
-            address(deltas, n), factor, rows, n / WIDTH);
+        SoftmaxCode.gradient(new SoftmaxCode.Gradient(address(scores, DType.F32, first, tile),
+            address(dWeights, DType.F32, first, tile), address(weights, dtype, first, tile),
+            address(dScores, dtype, first, tile), dtype), address(references, DType.F32, 0, n),
+            address(deltas, DType.F32, 0, n), factor, rows, n / WIDTH);
     }
 
-    /** Returns the address of {@code count} floats at a byte offset. */
-    private long address(long offset, long count) {
-        return memory.asSlice(offset, count * Float.BYTES).address();
+    /** Returns the address of {@code count} elements, from number {@code first} of those at a byte offset. */
+    private long address(long offset, DType type, long first, long count) {
+        return memory.asSlice(offset + first * type.bytes(), count * type.bytes()).address();
     }
 
     private static int index(long offset, DType dtype) {
@@ -126,7 +126,7 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
     }
 
     @SuppressWarnings("checkstyle:ParameterNumber")
-    private static void toHalves(MemorySegment memory, int scores, int dWeights, int weights, int dScores,
+    static void toHalves(MemorySegment memory, int scores, int dWeights, int weights, int dScores,
         int references, int deltas, int rows, int count, float factor) {
         FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
         for (int row = 0; row < rows; row++) {

@@ -36,11 +36,10 @@ final class SoftmaxPower {
     private static final FloatVector P4 = constant(PowerPolynomial.P4);
     private static final FloatVector P5 = constant(PowerPolynomial.P5);
 
-    /** Coefficients of degree four for weights that are rounded to BF16, with p(0) = 1. */
-    private static final FloatVector H1 = constant(0x1.62e12cp-1f);
-    private static final FloatVector H2 = constant(0x1.ec0378p-3f);
-    private static final FloatVector H3 = constant(0x1.c9fc50p-5f);
-    private static final FloatVector H4 = constant(0x1.3a02dcp-7f);
+    private static final FloatVector H1 = constant(PowerPolynomial.H1);
+    private static final FloatVector H2 = constant(PowerPolynomial.H2);
+    private static final FloatVector H3 = constant(PowerPolynomial.H3);
+    private static final FloatVector H4 = constant(PowerPolynomial.H4);
 
     private SoftmaxPower() { }
 

@@ -12,6 +12,7 @@ import org.isobar.backend.cpu.generated.GeneratedCode;
 import org.isobar.backend.cpu.generated.SoftmaxCode;
 import org.isobar.backend.cpu.vector.Bfloat16;
 import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.tensor.DType;
 
 /**
  * Softmax of whole rows of scores: the weights 2^(factor (score - m)), where m is the row's maximum. Rows follow each
@@ -49,7 +50,8 @@ final class SoftmaxTile {
     /** Replaces scores by weights in F32, and writes one vector of partial sums per row. */
     static void toFloats(MemorySegment memory, int scores, int maxima, int sums, int rows, int columns, float factor) {
         if (GeneratedCode.isAvailable()) {
-            SoftmaxCode.weights(address(memory, scores, (long) rows * columns), address(memory, maxima, rows),
+            long tile = address(memory, scores, (long) rows * columns);
+            SoftmaxCode.weights(new SoftmaxCode.Weights(tile, tile, DType.F32), address(memory, maxima, rows),
                 address(memory, sums, (long) rows * WIDTH), rows, columns / WIDTH, factor);
         } else {
             toFloatsInJava(memory, scores, maxima, sums, rows, columns, factor);
@@ -100,6 +102,24 @@ final class SoftmaxTile {
             }
             memory.set(ValueLayout.JAVA_DOUBLE, (long) first * Float.BYTES, sum);
             memory.setAtIndex(ValueLayout.JAVA_FLOAT, first + INVERSE, (float) (1 / sum));
+        }
+    }
+
+    /**
+     * Computes weights in BF16, and one vector of partial sums per row, from scores, which may be overwritten.
+     *
+     * @param weights index of the weights, in elements of BF16
+     */
+    static void toHalves(MemorySegment memory, int scores, int weights, int maxima, int sums, int rows, int columns,
+        float factor) {
+        if (GeneratedCode.hasHalves()) {
+            SoftmaxCode.weights(new SoftmaxCode.Weights(address(memory, scores, (long) rows * columns),
+                memory.asSlice((long) weights * Short.BYTES, (long) rows * columns * Short.BYTES).address(),
+                DType.BF16), address(memory, maxima, rows), address(memory, sums, (long) rows * WIDTH), rows,
+                columns / WIDTH, factor);
+        } else {
+            toRoughFloats(memory, scores, maxima, sums, rows, columns, factor);
+            toHalves(memory, scores, weights, rows * columns);
         }
     }
 

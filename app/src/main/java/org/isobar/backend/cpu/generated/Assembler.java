@@ -97,6 +97,30 @@ final class Assembler extends ScalarAssembler {
         memory(from, base, displacement);
     }
 
+    /**
+     * Loads BF16 numbers as floats. For 512 bits.
+     *
+     * @param mask selects the lanes that are loaded, the others become zero and are not accessed; 0 for all
+     */
+    void loadHalves(int to, int mask, int base, long displacement) {
+        loadIntegers(to, mask, base, displacement);
+        shiftLeft(to, to, Short.SIZE);
+    }
+
+    /** Loads integers of 16 bits, which are in the lower half of the lanes then. For 512 bits. */
+    void loadIntegers(int to, int mask, int base, long displacement) {
+        evex(MAP_0F38, PREFIX_66, 0x33, to, UNUSED, base, ALL_512 | mask | (mask == 0 ? 0 : ZEROING)); // vpmovzxwd
+        memory(to, base, displacement);
+    }
+
+    /** Stores floats as BF16 numbers, rounded to nearest, ties to even. Changes {@code from}. For 512 bits. */
+    void storeHalves(int base, long displacement, int mask, int from) {
+        evex(MAP_0F38, PREFIX_F3, 0x72, from, UNUSED, from, ALL_512); // vcvtneps2bf16
+        modRm(DIRECT, from, from);
+        evex(MAP_0F, PREFIX_F2 | WIDE, 0x7F, from, UNUSED, base, ALL_256 | mask); // vmovdqu16
+        memory(from, base, displacement);
+    }
+
     /** Sets all lanes to the float in memory. */
     void broadcast(int to, int base, long displacement) {
         vector(MAP_0F38, PREFIX_66, 0x18, to, UNUSED, base);

@@ -17,6 +17,9 @@ public final class GeneratedCode {
     private static final boolean PRODUCTS =
         SET.filter(set -> multiplies(set, HostMachine.processorFeatures())).isPresent();
 
+    private static final boolean HALVES = PRODUCTS && convertsHalves(HostMachine.processorFeatures());
+    private static final boolean HALF_PRODUCTS = HALVES && multipliesHalves(HostMachine.processorFeatures());
+
     private GeneratedCode() { }
 
     /** Returns whether there is code: the processor has the instructions, and the system lets a program make code. */
@@ -40,6 +43,16 @@ public final class GeneratedCode {
         return PRODUCTS && SET.equals(Optional.of(InstructionSet.AVX2));
     }
 
+    /** Returns whether there are loops over vectors in BF16. */
+    public static boolean hasHalves() {
+        return HALVES;
+    }
+
+    /** Returns whether products of BF16 operands are computed by this package, if sums have an even number of terms. */
+    public static boolean hasHalfProducts() {
+        return HALF_PRODUCTS;
+    }
+
     /** The instructions of this machine. */
     static InstructionSet set() {
         return SET.orElseThrow();
@@ -53,6 +66,15 @@ public final class GeneratedCode {
     /** Returns whether no longer vectors than these exist, with which oneDNN's products would be faster. */
     static boolean multiplies(InstructionSet set, Set<String> features) {
         return set == InstructionSet.AVX512 || !features.contains("avx512f");
+    }
+
+    static boolean convertsHalves(Set<String> features) {
+        return features.containsAll(Set.of("avx512bw", "avx512vl", "avx512_bf16"));
+    }
+
+    /** AMX multiplies matrices, with which oneDNN's products are faster. */
+    static boolean multipliesHalves(Set<String> features) {
+        return !features.contains("amx_bf16");
     }
 
     /** Returns whether the system lets a program generate code. */
@@ -69,10 +91,16 @@ public final class GeneratedCode {
 
     /** Makes a function of instructions over vectors; null where code is not available. */
     static MachineCode loop(Consumer<Assembler> instructions) {
-        if (SET.isEmpty()) {
-            return null;
-        }
-        Assembler to = new Assembler(SET.get());
+        return isAvailable() ? make(instructions) : null;
+    }
+
+    /** Makes a function of instructions over vectors that converts BF16; null where there are none. */
+    static MachineCode halfLoop(Consumer<Assembler> instructions) {
+        return HALVES ? make(instructions) : null;
+    }
+
+    private static MachineCode make(Consumer<Assembler> instructions) {
+        Assembler to = new Assembler(set());
         instructions.accept(to);
         to.ret();
         return new MachineCode(to.bytes());

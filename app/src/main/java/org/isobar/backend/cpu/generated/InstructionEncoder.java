@@ -33,10 +33,10 @@ abstract class InstructionEncoder {
     static final int DIRECT = 3;
     /** The EVEX prefix of 512 bits; a number in the lower bits selects a mask. */
     static final int ALL_512 = 0x40;
+    /** The EVEX prefix of 256 bits. */
+    static final int ALL_256 = 0x20;
     /** Lanes that are not set in the mask become zero. */
     static final int ZEROING = 0x80;
-    /** The operand in memory is one float, for all lanes. */
-    static final int BROADCAST = 0x10;
 
     final InstructionSet set;
     private final ByteArrayOutputStream code = new ByteArrayOutputStream();
@@ -74,6 +74,8 @@ abstract class InstructionEncoder {
         UNPACK_LOW(MAP_0F, NO_PREFIX, 0x14),
         /** Interleaves the upper two lanes of each half of x and y. */
         UNPACK_HIGH(MAP_0F, NO_PREFIX, 0x15),
+        /** {@code to += x * y} for the upper and for the lower BF16 number of each lane. */
+        ADD_DOT_PRODUCT(MAP_0F38, PREFIX_F3, 0x52),
         SUBTRACT_DOUBLES(MAP_0F, PREFIX_66 | WIDE, 0x5C),
         /** {@code to += x * y} in doubles, rounded once. */
         ADD_PRODUCT_OF_DOUBLES(MAP_0F38, PREFIX_66 | WIDE, 0xB8);
@@ -170,12 +172,7 @@ abstract class InstructionEncoder {
         vector(operation.map, operation.prefix, operation.opcode, register, source, base);
     }
 
-    /** The same with an operand in memory that is one float. */
-    final void broadcasting(Operation operation, int register, int source, int base) {
-        evex(operation.map, operation.prefix, operation.opcode, register, source, base, ALL_512 | BROADCAST);
-    }
-
-    /** The same for an instruction on the lower 128 bits or on general registers, of which there are sixteen. */
+    /** The same for an instruction on the lower 128 bits or on general registers, of sixteen each. */
     final void half(int prefix, int opcode, int register, int source, int base) {
         vex(MAP_0F, opcode, register, base, (~source & 0xF) << 3 | prefix);
     }

@@ -1,5 +1,7 @@
 package org.isobar.backend.cpu.generated;
 
+import org.isobar.tensor.DType;
+
 /**
  * How right operands of products are cut into panels of columns, so that the sums of some rows of a panel stay in
  * registers. A panel is stored row by row, its last columns being zero where it has fewer.
@@ -15,6 +17,16 @@ record Panel(InstructionSet set, int vectors) {
         boolean wide = set == InstructionSet.AVX512 && n % (2L * set.lanes) != 0
             && Math.ceilDiv(n, set.lanes) % MOST_VECTORS == 0;
         return new Panel(set, wide ? MOST_VECTORS : 2);
+    }
+
+    /** Terms of a sum in a row of a panel: a lane has one number in F32, and two in BF16. */
+    static int termsPerStep(DType dtype) {
+        return Float.BYTES / dtype.bytes();
+    }
+
+    /** Rows of a panel for sums of k terms, a multiple of those in a row. */
+    static long steps(DType dtype, long k) {
+        return k / termsPerStep(dtype);
     }
 
     /** Columns of a panel. */

@@ -6,16 +6,19 @@ import java.util.Map;
 import org.isobar.backend.cpu.product.Matmul;
 import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.backend.cpu.product.Packing;
+import org.isobar.tensor.DType;
 
 /**
- * A matrix product in single precision, computed panel by panel of the right operand. Sums of more than {@link #TERMS}
- * terms are computed in parts: a panel of so many terms stays in the innermost cache.
+ * A matrix product in F32 or BF16, computed panel by panel of the right operand. Sums of more than {@link #STEPS} steps
+ * are computed in parts, if the result is F32: a panel of so many steps stays in the innermost cache. In BF16 a step
+ * has two terms of each sum, whose number is even.
  *
  * <p>If the right operand is not packed, a thread packs a panel of one part when it comes to it. Of a transposed left
- * operand, each step takes a few numbers of one stored row. If these rows collide in cache, they are copied.
+ * operand, each step takes a few numbers of one stored row. If these rows collide in cache, they are copied; in BF16
+ * they always are, because a step needs two of them.
  */
 public final class PanelMatmul implements Matmul {
-    private static final int TERMS = 256;
+    private static final int STEPS = 256;
     private static final int UNIT = 8;
     /** Rows that are a multiple of this many floats apart share a few cache sets. */
     private static final int COLLISION = 512;
@@ -25,8 +28,8 @@ public final class PanelMatmul implements Matmul {
     private final Key key;
     private final Panel panel;
     private final float factor;
-    /** Terms of all parts but the last. */
-    private final long terms;
+    /** Steps of all parts but the last. */
+    private final long steps;
     private final Part[] parts;
     // Parts of one size share their code.
     private final Map<PanelProduct, MachineCode> products = new HashMap<>();
@@ -56,39 +59,44 @@ public final class PanelMatmul implements Matmul {
         panel = Panel.of(set, key.right().n());
         this.factor = factor;
         this.scratch = scratch;
-        long k = key.right().k();
-        parts = new Part[Math.toIntExact(Math.ceilDiv(k, TERMS))];
-        terms = Math.ceilDiv(Math.ceilDiv(k, parts.length), UNIT) * UNIT;
+        parts = new Part[key.right().result() == DType.BF16 ? 1 : Math.toIntExact(Math.ceilDiv(allSteps(), STEPS))];
+        steps = Math.ceilDiv(Math.ceilDiv(allSteps(), parts.length), UNIT) * UNIT;
         try {
             for (int part = 0; part < parts.length; part++) {
                 parts[part] = new Part(products.computeIfAbsent(product(part, 0), PanelProduct::compile),
                     products.computeIfAbsent(product(part, panels() - 1), PanelProduct::compile),
-                    key.form() == Form.PLAIN ? rightCopies.computeIfAbsent(terms(part), this::rightCopies) : null,
-                    copiesLeft() ? leftCopies.computeIfAbsent(terms(part), this::leftCopy) : null);
+                    key.form() == Form.PLAIN ? rightCopies.computeIfAbsent(steps(part), this::rightCopies) : null,
+                    copiesLeft() ? leftCopies.computeIfAbsent(steps(part), this::leftCopy) : null);
             }
-            if (key.form() == Form.PLAIN) {
-                scratch.reserve(panelBytes() + (copiesLeft() ? terms * copiedStride() * Float.BYTES : 0));
-            }
+            scratch.reserve(panelBytes() + (copiesLeft() ? steps * copiedStride() * Float.BYTES : 0));
         } catch (RuntimeException | Error failure) {
             close();
             throw failure;
         }
     }
 
+    private boolean isHalf() {
+        return key.right().dtype() == DType.BF16;
+    }
+
+    private long allSteps() {
+        return Panel.steps(key.right().dtype(), key.right().k());
+    }
+
     private long panelBytes() {
-        return terms * panel.bytes();
+        return key.form() == Form.PLAIN ? steps * panel.bytes() : 0;
     }
 
     private long panels() {
         return panel.count(key.right().n());
     }
 
-    private long terms(long part) {
-        return Math.min(terms, key.right().k() - part * terms);
+    private long steps(long part) {
+        return Math.min(steps, allSteps() - part * steps);
     }
 
     private boolean copiesLeft() {
-        return key.form() == Form.PLAIN && key.aTransposed() && key.aStride() % COLLISION == 0;
+        return key.aTransposed() && (isHalf() || key.form() == Form.PLAIN && key.aStride() % COLLISION == 0);
     }
 
     /** An odd number of cache lines, so that copied rows spread over all cache sets. */
@@ -96,21 +104,31 @@ public final class PanelMatmul implements Matmul {
         return Math.toIntExact((Math.ceilDiv(key.m(), LINE) | 1) * LINE);
     }
 
-    private PanelCopies rightCopies(long terms) {
-        return new PanelCopies(panel, key.right(), terms);
+    private PanelCopies rightCopies(long steps) {
+        return new PanelCopies(panel, key.right(), steps);
     }
 
-    private MachineCode leftCopy(long terms) {
-        return new PanelCopy(copiedStride(), Math.toIntExact(key.m()), Math.toIntExact(terms),
-            key.aStride() * Float.BYTES, false).compile();
+    private MachineCode leftCopy(long steps) {
+        int rows = Math.toIntExact(key.m());
+        long stride = key.aStride() * key.right().dtype().bytes();
+        return isHalf() ? new PairCopy(copiedStride(), rows, (int) steps, stride).compile()
+            : new PanelCopy(copiedStride(), rows, (int) steps, stride, false).compile();
     }
 
     private PanelProduct product(long part, long number) {
-        long stride = (copiesLeft() ? copiedStride() : key.aStride()) * Float.BYTES;
-        return new PanelProduct(Math.toIntExact(key.m()), panel.columns(key.right().n(), number), (int) terms(part),
-            panel, key.aTransposed() ? Float.BYTES : stride, key.aTransposed() ? stride : Float.BYTES,
-            key.cStride() * Float.BYTES, factor, part == parts.length - 1 && key.finish() == Finish.ADD_BIAS,
-            part > 0 || key.finish() == Finish.ADD);
+        DType result = key.right().result();
+        return new PanelProduct(Math.toIntExact(key.m()), panel.columns(key.right().n(), number), (int) steps(part),
+            panel, left(), new PanelProduct.Result(result, key.cStride() * result.bytes(), factor,
+                part == parts.length - 1 && key.finish() == Finish.ADD_BIAS, part > 0 || key.finish() == Finish.ADD));
+    }
+
+    private PanelProduct.Left left() {
+        DType dtype = key.right().dtype();
+        if (!key.aTransposed()) {
+            return new PanelProduct.Left(dtype, key.aStride() * dtype.bytes(), Float.BYTES);
+        }
+        return new PanelProduct.Left(dtype, Float.BYTES,
+            (copiesLeft() ? copiedStride() : key.aStride()) * Float.BYTES);
     }
 
     @Override
@@ -118,30 +136,32 @@ public final class PanelMatmul implements Matmul {
         assert key.fits(c, a) : c + ", " + a + ", " + key;
         assert bias != NO_BIAS || key.finish() != Finish.ADD_BIAS : key;
         for (int part = 0; part < parts.length; part++) {
-            run(parts[part], part * terms, worker, c, a, right, bias);
+            run(parts[part], part * steps, worker, c, a, right, bias);
         }
     }
 
-    /** Computes the part of the sums that begins with term {@code first}. */
+    /** Computes the part of the sums that begins with step {@code first}. */
     private void run(Part part, long first, int worker, Matrix c, Matrix a, long right, long bias) {
-        long left = a.at(0, first).address();
+        long term = first * Panel.termsPerStep(key.right().dtype());
+        long left = a.at(0, term).address();
         if (part.left != null) {
             long copy = scratch.address(worker) + panelBytes();
             part.left.run(left, copy, 0, 0);
             left = copy;
         }
         Packing.Key operand = key.right();
-        Matrix rows = new Matrix(operand.dtype(), right, operand.stride(), operand.transposed()).at(first, 0);
+        Matrix rows = new Matrix(operand.dtype(), right, operand.stride(), operand.transposed()).at(term, 0);
         for (long number = 0; number < panels(); number++) {
             long packed;
             if (part.right == null) {
-                packed = right + (number * operand.k() + first) * panel.bytes();
+                packed = right + (number * allSteps() + first) * panel.bytes();
             } else {
                 packed = scratch.address(worker);
                 part.right.run(packed, rows, number);
             }
-            (number == panels() - 1 ? part.last : part.whole).run(left, packed,
-                c.at(0, number * panel.columns()).address(), bias + number * panel.bytes());
+            long column = number * panel.columns();
+            (number == panels() - 1 ? part.last : part.whole).run(left, packed, c.at(0, column).address(),
+                bias + column * operand.result().bytes());
         }
     }
 

@@ -17,7 +17,11 @@ public final class PanelPacking implements Packing {
     PanelPacking(Key key, InstructionSet set) {
         this.key = key;
         panel = Panel.of(set, key.n());
-        copies = new PanelCopies(panel, key, key.k());
+        copies = new PanelCopies(panel, key, steps());
+    }
+
+    private long steps() {
+        return Panel.steps(key.dtype(), key.k());
     }
 
     @Override
@@ -28,14 +32,14 @@ public final class PanelPacking implements Packing {
     /** Rows of panels are cache lines. */
     @Override
     public long bytes() {
-        return panel.count(key.n()) * key.k() * panel.bytes();
+        return panel.count(key.n()) * steps() * panel.bytes();
     }
 
     @Override
     public void pack(int worker, long to, Matrix b) {
         assert key.fits(b) : b + ", " + key;
         for (long number = 0; number < panel.count(key.n()); number++) {
-            copies.run(to + number * key.k() * panel.bytes(), b, number);
+            copies.run(to + number * steps() * panel.bytes(), b, number);
         }
     }
 

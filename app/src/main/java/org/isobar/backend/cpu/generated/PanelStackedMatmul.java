@@ -5,7 +5,7 @@ import org.isobar.backend.cpu.product.MatrixStack;
 import org.isobar.backend.cpu.product.Packing;
 import org.isobar.backend.cpu.product.StackedMatmul;
 
-/** Products of stacks in single precision, one after the other. */
+/** Products of stacks, one after the other. */
 public final class PanelStackedMatmul implements StackedMatmul {
     private final Key key;
     private final PanelMatmul product;

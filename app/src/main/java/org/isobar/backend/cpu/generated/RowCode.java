@@ -4,56 +4,65 @@ import java.lang.foreign.MemorySegment;
 
 import org.isobar.backend.cpu.generated.InstructionEncoder.Operation;
 import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.tensor.DType;
 
 /**
- * Machine code of loops over rows of whole vectors in single precision, with the bits of the loops in {@code
- * AttentionElements}. Memory starts with the first row. Strides count elements.
+ * Machine code of loops over rows of whole vectors in F32 or BF16, with the bits of the loops in {@code
+ * AttentionElements}, except that BF16 results below the least normal number are zero. Memory starts with the first
+ * row. Strides count elements.
  */
 public final class RowCode {
-    private static final MachineCode DOT = GeneratedCode.loop(RowCode::dot);
-    private static final MachineCode SCALE = GeneratedCode.loop(RowCode::scale);
+    private static final MachineCode DOT = GeneratedCode.loop(to -> dot(to, DType.F32));
+    private static final MachineCode DOT_HALVES = GeneratedCode.halfLoop(to -> dot(to, DType.BF16));
+    private static final MachineCode SCALE = GeneratedCode.loop(to -> scale(to, DType.F32));
+    private static final MachineCode SCALE_TO_HALVES = GeneratedCode.halfLoop(to -> scale(to, DType.BF16));
 
     private RowCode() { }
 
-    /** Whether code is available, and rows of so many numbers consist of whole vectors. */
-    public static boolean suits(int width) {
-        return GeneratedCode.isAvailable() && width > 0 && width % Lanes.WIDTH == 0;
+    /** Whether there is code for this type, and rows of so many numbers consist of whole vectors. */
+    public static boolean suits(DType dtype, int width) {
+        return (dtype == DType.F32 ? GeneratedCode.isAvailable() : dtype == DType.BF16 && GeneratedCode.hasHalves())
+            && width > 0 && width % Lanes.WIDTH == 0;
     }
 
-    /** Computes the dot product of each row of x and the same row of y, which have the same stride. */
-    public static void dot(MemorySegment results, MemorySegment x, MemorySegment y, long stride, int rows, int width) {
-        assert suits(width) : width;
+    /** Rows in memory. */
+    public record Rows(MemorySegment memory, DType dtype, long stride) {
+        private void require(int rows, int width) {
+            GeneratedCode.requireBytes(memory, ((rows - 1) * stride + width) * dtype.bytes());
+        }
+
+        /** Bytes from the end of a row to the next. */
+        private long gap(int width) {
+            return (stride - width) * dtype.bytes();
+        }
+    }
+
+    /** Computes the dot product of each row of x and the same row of y, which have the same type and stride. */
+    public static void dot(MemorySegment results, Rows x, Rows y, int rows, int width) {
+        assert suits(x.dtype, width) && x.dtype == y.dtype && x.stride == y.stride : x + ", " + y + ", " + width;
         GeneratedCode.requireBytes(results, (long) rows * Float.BYTES);
-        GeneratedCode.requireBytes(x, bytes(stride, rows, width));
-        GeneratedCode.requireBytes(y, bytes(stride, rows, width));
+        x.require(rows, width);
+        y.require(rows, width);
         if (rows > 0) {
-            DOT.run(x.address(), y.address(), gap(stride, width), rows, width / Lanes.WIDTH, results.address());
+            (x.dtype == DType.F32 ? DOT : DOT_HALVES).run(x.memory.address(), y.memory.address(), x.gap(width), rows,
+                width / Lanes.WIDTH, results.address());
         }
     }
 
-    /** Computes {@code to = factor from} for each row, which has a factor of its own. */
-    public static void scale(MemorySegment to, long toStride, MemorySegment from, long fromStride,
-        MemorySegment factors, long factorStride, int rows, int width) {
-        assert suits(width) : width;
-        GeneratedCode.requireBytes(to, bytes(toStride, rows, width));
-        GeneratedCode.requireBytes(from, bytes(fromStride, rows, width));
-        GeneratedCode.requireBytes(factors, bytes(factorStride, rows, 1));
+    /** Computes {@code to = factor from} for each row, which has a factor of its own. The others are F32. */
+    public static void scale(Rows to, Rows from, Rows factors, int rows, int width) {
+        assert suits(to.dtype, width) : to + ", " + width;
+        to.require(rows, width);
+        from.require(rows, width);
+        factors.require(rows, 1);
         if (rows > 0) {
-            SCALE.run(to.address(), gap(toStride, width), from.address(), gap(fromStride, width), factors.address(),
-                factorStride * Float.BYTES, rows, width / Lanes.WIDTH, 0, 0);
+            (to.dtype == DType.F32 ? SCALE : SCALE_TO_HALVES).run(to.memory.address(), to.gap(width),
+                from.memory.address(), from.gap(width), factors.memory.address(), factors.stride * Float.BYTES, rows,
+                width / Lanes.WIDTH, 0, 0);
         }
     }
 
-    private static long bytes(long stride, int rows, int width) {
-        return ((rows - 1) * stride + width) * Float.BYTES;
-    }
-
-    /** Bytes from the end of a row to the next. */
-    private static long gap(long stride, int width) {
-        return (stride - width) * Float.BYTES;
-    }
-
-    private static void dot(Assembler to) {
+    private static void dot(Assembler to, DType dtype) {
         int x = Assembler.RDI;
         int y = Assembler.RSI;
         int gap = Assembler.RDX;
@@ -63,13 +72,23 @@ public final class RowCode {
         int vectors = Assembler.RAX;
         int sum = 0;
         int value = 1;
+        int other = 2;
         int row = to.position();
         to.zero(sum);
         to.copy(vectors, width);
-        to.forEachVector(vectors, () -> {
+        int step = Lanes.WIDTH * dtype.bytes();
+        int loop = to.position();
+        if (dtype == DType.F32) {
             to.load(value, x, 0);
             to.apply(Operation.ADD_PRODUCT, sum, value, y, 0);
-        }, x, y);
+        } else {
+            to.loadHalves(value, 0, x, 0);
+            to.loadHalves(other, 0, y, 0);
+            to.apply(Operation.ADD_PRODUCT, sum, value, other);
+        }
+        to.increase(x, step);
+        to.increase(y, step);
+        to.repeat(vectors, loop);
         to.reduce(Operation.ADD, sum, value);
         to.storeFloat(results, 0, sum);
         to.increase(results, Float.BYTES);
@@ -78,7 +97,7 @@ public final class RowCode {
         to.repeat(rows, row);
     }
 
-    private static void scale(Assembler to) {
+    private static void scale(Assembler to, DType dtype) {
         int result = Assembler.RDI;
         int resultGap = Assembler.RSI;
         int from = Assembler.RDX;
@@ -95,8 +114,13 @@ public final class RowCode {
         to.load64(vectors, Assembler.RSP, Assembler.SEVENTH + Long.BYTES);
         to.forEachVector(vectors, () -> {
             to.apply(Operation.MULTIPLY, value, factor, from, 0);
-            to.store(result, 0, value);
-        }, result, from);
+            if (dtype == DType.F32) {
+                to.store(result, 0, value);
+            } else {
+                to.storeHalves(result, 0, 0, value);
+            }
+            to.increase(result, Lanes.WIDTH * dtype.bytes());
+        }, from);
         to.add64(result, resultGap);
         to.add64(from, gap);
         to.add64(factors, step);

@@ -4,20 +4,25 @@ import org.isobar.backend.cpu.generated.InstructionEncoder.Constant;
 import org.isobar.backend.cpu.generated.InstructionEncoder.Operation;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.PowerPolynomial;
+import org.isobar.tensor.DType;
 
 /**
- * Machine code of the loops of a softmax in single precision, and of its gradient, over tiles of attention. The results
- * have the bits of the loops in Java that they replace ({@code SoftmaxWeights.toFloats}, {@code
- * SoftmaxGradient.toFloats} and those of {@code SoftmaxTile}): the same operations in the same order. There, C2 checks
- * in each step whether the memory of each operand is still allocated, and its bounds, because a store could have
- * changed them.
+ * Machine code of the loops of a softmax and of its gradient, over tiles of attention. Scores and gradients of weights
+ * are F32, results F32 or BF16. Those in F32 have the bits of the loops in Java that they replace ({@code
+ * SoftmaxWeights}, {@code SoftmaxGradient} and {@code SoftmaxTile}): the same operations in the same order. Those in
+ * BF16 are rounded to nearest, ties to even; below the least normal number they are zero, as products take them. In
+ * Java, C2 checks in each step whether the memory of each operand is still allocated, and its bounds, because a store
+ * could have changed them.
  */
 public final class SoftmaxCode {
     private static final MachineCode MAXIMA = GeneratedCode.loop(SoftmaxCode::maxima);
-    private static final MachineCode ROWS_OF_WEIGHTS = GeneratedCode.loop(SoftmaxCode::rowsOfWeights);
-    private static final MachineCode WEIGHTS = GeneratedCode.loop(SoftmaxCode::weights);
+    private static final MachineCode ROWS_OF_WEIGHTS = GeneratedCode.loop(to -> rowsOfWeights(to, false));
+    private static final MachineCode ROWS_OF_HALVES = GeneratedCode.halfLoop(to -> rowsOfWeights(to, true));
+    private static final MachineCode WEIGHTS = GeneratedCode.loop(to -> weights(to, false));
+    private static final MachineCode HALVES = GeneratedCode.halfLoop(to -> weights(to, true));
     private static final MachineCode SUMS_OF_ROWS = GeneratedCode.loop(SoftmaxCode::sums);
-    private static final MachineCode GRADIENT = GeneratedCode.loop(SoftmaxCode::gradient);
+    private static final MachineCode GRADIENT = GeneratedCode.loop(to -> gradient(to, false));
+    private static final MachineCode GRADIENT_IN_HALVES = GeneratedCode.halfLoop(to -> gradient(to, true));
     private static final int ALL_LANES = (1 << Lanes.WIDTH) - 1;
 
     // General registers: the arguments of both functions, then what counts.
@@ -28,9 +33,10 @@ public final class SoftmaxCode {
     private static final int REFERENCE_BITS = Assembler.R8;
     private static final int FACTOR_BITS = Assembler.R9;
 
+    // Those of the gradient. The addresses of references and deltas are on the stack.
     private static final int D_WEIGHTS = Assembler.RSI;
-    private static final int REFERENCES = Assembler.RDX;
-    private static final int DELTAS = Assembler.RCX;
+    private static final int RESULTS = Assembler.RDX;
+    private static final int D_SCORES = Assembler.RCX;
     private static final int GRADIENT_FACTOR_BITS = Assembler.R8;
     private static final int EXTENTS = Assembler.R9;
     private static final int ROWS = Assembler.R10;
@@ -71,17 +77,21 @@ public final class SoftmaxCode {
         }
     }
 
+    /** Addresses of tiles: of scores, and of weights of a type, which may have the same address if it is F32. */
+    public record Weights(long scores, long weights, DType dtype) { }
+
     /**
-     * Replaces scores by weights 2^(factor (score - maximum)) in consecutive rows, and writes one vector of partial
-     * sums for each row.
+     * Computes weights 2^(factor (score - maximum)) in consecutive rows, and writes one vector of partial sums for each
+     * row.
      *
      * @param maxima  address of the maxima
      * @param sums    address of the sums
      * @param vectors length of a row, in vectors of {@link Lanes#WIDTH}
      */
-    public static void weights(long scores, long maxima, long sums, int rows, int vectors, float factor) {
+    public static void weights(Weights tile, long maxima, long sums, int rows, int vectors, float factor) {
         if (rows > 0 && vectors > 0) {
-            ROWS_OF_WEIGHTS.run(scores, maxima, sums, rows, vectors, Float.floatToRawIntBits(factor));
+            (tile.dtype == DType.F32 ? ROWS_OF_WEIGHTS : ROWS_OF_HALVES).run(tile.scores, tile.weights, sums, maxima,
+                (long) rows << Integer.SIZE | vectors, Float.floatToRawIntBits(factor));
         }
     }
 
@@ -100,31 +110,33 @@ public final class SoftmaxCode {
     /**
      * Computes the weights 2^(factor (score - m)) of the scores of a row and adds them to {@code sums}.
      *
-     * @param scores  address of the scores
-     * @param weights address of the weights
+     * @param row     addresses of the row
      * @param sums    address of one vector of sums
      * @param vectors number of scores, in vectors of {@link Lanes#WIDTH}
      * @return false if a weight may be wrong, because its exponent is out of range, or a sum is not below {@link
      *     PowerPolynomial#GREATEST_SUM}
      */
-    public static boolean weights(long scores, long weights, long sums, int vectors, float m, float factor) {
-        return vectors == 0 || WEIGHTS.run(scores, weights, sums, vectors, Float.floatToRawIntBits(m),
-            Float.floatToRawIntBits(factor)) == ALL_LANES;
+    public static boolean weights(Weights row, long sums, int vectors, float m, float factor) {
+        return vectors == 0 || (row.dtype == DType.F32 ? WEIGHTS : HALVES).run(row.scores, row.weights, sums, vectors,
+            Float.floatToRawIntBits(m), Float.floatToRawIntBits(factor)) == ALL_LANES;
     }
 
+    /** Addresses of tiles: operands in F32, and results of a type, which replace them if it is F32. */
+    public record Gradient(long scores, long dWeights, long weights, long dScores, DType dtype) { }
+
     /**
-     * Replaces scores by weights 2^(factor score + reference), at most 1, and gradients of weights by those of the
-     * scores, (gradient - delta) weight, in {@code rows} consecutive rows.
+     * Computes weights 2^(factor score + reference), at most 1, and gradients of the scores, (gradient of the weight -
+     * delta) weight, in {@code rows} consecutive rows.
      *
      * @param references address of the references, one for each column
      * @param deltas     address of the deltas, one for each column
      * @param vectors    number of columns, in vectors of {@link Lanes#WIDTH}
      */
-    public static void gradient(long scores, long dWeights, long references, long deltas, float factor, int rows,
-        int vectors) {
+    public static void gradient(Gradient tile, long references, long deltas, float factor, int rows, int vectors) {
         if (rows > 0 && vectors > 0) {
-            GRADIENT.run(scores, dWeights, references, deltas, Float.floatToRawIntBits(factor),
-                (long) rows << Integer.SIZE | vectors);
+            (tile.dtype == DType.F32 ? GRADIENT : GRADIENT_IN_HALVES).run(tile.scores, tile.dWeights, tile.weights,
+                tile.dScores, Float.floatToRawIntBits(factor), (long) rows << Integer.SIZE | vectors, references,
+                deltas, 0, 0);
         }
     }
 
@@ -147,33 +159,57 @@ public final class SoftmaxCode {
         to.repeat(rows, row);
     }
 
-    private static void rowsOfWeights(Assembler to) {
-        int maxima = Assembler.RSI;
-        int sums = Assembler.RDX;
-        int rows = Assembler.RCX;
-        int width = Assembler.R8;
-        int vectors = Assembler.RAX;
+    private static void rowsOfWeights(Assembler to, boolean half) {
+        int maxima = Assembler.RCX;
+        int extents = Assembler.R8;
+        int rows = Assembler.R10;
         to.broadcastBits(FACTOR, FACTOR_BITS);
         to.load(LEAST, to.repeated(PowerPolynomial.LEAST));
-        Power power = new Power(to);
+        Power power = new Power(to, half);
+        to.copy(rows, extents);
+        to.takeUpperHalf(rows);
         int row = to.position();
         to.broadcast(M, maxima, 0);
+        if (half) {
+            to.apply(Operation.MULTIPLY, M, M, FACTOR);
+            to.apply(Operation.XOR, M, M, to.repeated(Integer.MIN_VALUE));
+        }
         to.zero(SUM);
-        to.copy(vectors, width);
-        to.forEachVector(vectors, () -> {
-            to.load(X, SCORES, 0);
-            to.apply(Operation.SUBTRACT, X, X, M);
-            to.apply(Operation.MULTIPLY, X, X, FACTOR);
+        to.copy(REMAINING, extents);
+        to.forEachVector(REMAINING, () -> {
+            exponents(to, half);
             to.apply(Operation.MAXIMUM, X, LEAST, X); // NaN remains NaN
             to.apply(Operation.ADD, SHIFTED, X, ROUND);
             power.compute();
-            to.store(SCORES, 0, P);
             to.apply(Operation.ADD, SUM, SUM, P);
+            store(to, half, WEIGHTS_TO, P);
         }, SCORES);
-        to.store(sums, 0, SUM);
+        to.store(SUMS, 0, SUM);
         to.increase(maxima, Float.BYTES);
-        to.increase(sums, Lanes.F32.vectorByteSize());
+        to.increase(SUMS, Lanes.F32.vectorByteSize());
         to.repeat(rows, row);
+    }
+
+    /** Loads scores and turns them into exponents of two: factor (score - M), or factor score + M for rough weights. */
+    private static void exponents(Assembler to, boolean rough) {
+        to.load(X, SCORES, 0);
+        if (rough) {
+            to.apply(Operation.MULTIPLY_ADD, X, FACTOR, M);
+        } else {
+            to.apply(Operation.SUBTRACT, X, X, M);
+            to.apply(Operation.MULTIPLY, X, X, FACTOR);
+        }
+    }
+
+    /** Stores a vector, which changes if it is rounded, and moves the address to the next. */
+    private static void store(Assembler to, boolean half, int address, int vector) {
+        if (half) {
+            to.storeHalves(address, 0, 0, vector);
+            to.increase(address, (long) Lanes.WIDTH * Short.BYTES);
+        } else {
+            to.store(address, 0, vector);
+            to.increase(address, (long) Lanes.WIDTH * Float.BYTES);
+        }
     }
 
     private static void sums(Assembler to) {
@@ -199,39 +235,37 @@ public final class SoftmaxCode {
         }, sums);
     }
 
-    private static void weights(Assembler to) {
+    private static void weights(Assembler to, boolean half) {
         Constant within = to.repeated(PowerPolynomial.WITHIN);
         to.broadcastBits(M, REFERENCE_BITS);
         to.broadcastBits(FACTOR, FACTOR_BITS);
-        Power power = new Power(to);
+        Power power = new Power(to, half);
         to.load(SUM, SUMS, 0);
         to.zero(RANGE);
         to.forEachVector(VECTORS, () -> {
-            to.load(X, SCORES, 0);
-            to.apply(Operation.SUBTRACT, X, X, M);
-            to.apply(Operation.MULTIPLY, X, X, FACTOR);
+            exponents(to, half);
             to.apply(Operation.ADD, SHIFTED, X, ROUND);
             to.apply(Operation.XOR, P, SHIFTED, within);
             to.apply(Operation.OR, RANGE, RANGE, P);
             power.compute();
-            to.store(WEIGHTS_TO, 0, P);
             to.apply(Operation.ADD, SUM, SUM, P);
-        }, SCORES, WEIGHTS_TO);
+            store(to, half, WEIGHTS_TO, P);
+        }, SCORES);
         to.store(SUMS, 0, SUM);
         to.test(Assembler.RAX, RANGE, to.repeated(PowerPolynomial.BEYOND), SUM,
             to.repeated(PowerPolynomial.GREATEST_SUM), X);
     }
 
-    private static void gradient(Assembler to) {
+    private static void gradient(Assembler to, boolean half) {
         to.broadcastBits(FACTOR, GRADIENT_FACTOR_BITS);
-        Power power = new Power(to);
+        Power power = new Power(to, false);
         to.load(LEAST, to.repeated(PowerPolynomial.LEAST));
         to.load(ONE, to.repeated(PowerPolynomial.P0));
         to.copy(ROWS, EXTENTS);
         to.takeUpperHalf(ROWS);
         int row = to.position();
-        to.copy(REFERENCE, REFERENCES);
-        to.copy(DELTA, DELTAS);
+        to.load64(REFERENCE, Assembler.RSP, Assembler.SEVENTH);
+        to.load64(DELTA, Assembler.RSP, Assembler.SEVENTH + Long.BYTES);
         to.copy(REMAINING, EXTENTS);
         to.forEachVector(REMAINING, () -> {
             to.load(X, SCORES, 0);
@@ -243,34 +277,53 @@ public final class SoftmaxCode {
             to.load(X, D_WEIGHTS, 0);
             to.apply(Operation.SUBTRACT, X, X, DELTA, 0);
             to.apply(Operation.MULTIPLY, X, X, P);
-            to.store(SCORES, 0, P);
-            to.store(D_WEIGHTS, 0, X);
+            store(to, half, RESULTS, P);
+            store(to, half, D_SCORES, X);
         }, SCORES, D_WEIGHTS, REFERENCE, DELTA);
         to.repeat(ROWS, row);
     }
 
-    /** The power of two of X, whose sum with ROUND is in SHIFTED, to P. */
+    /**
+     * The power of two of X, whose sum with ROUND is in SHIFTED, to P. Rough powers suffice for weights that are
+     * rounded to BF16.
+     */
     private static final class Power {
         private final Assembler to;
+        private final boolean rough;
         private final Constant p0;
         private final Constant p2;
         private final Constant p4;
 
         /** Loads the constants. */
-        Power(Assembler to) {
+        Power(Assembler to, boolean rough) {
             this.to = to;
+            this.rough = rough;
             p0 = to.repeated(PowerPolynomial.P0);
             p2 = to.repeated(PowerPolynomial.P2);
             p4 = to.repeated(PowerPolynomial.P4);
             to.load(ROUND, to.repeated(PowerPolynomial.ROUND_BITS));
-            to.load(P1, to.repeated(PowerPolynomial.P1));
-            to.load(P3, to.repeated(PowerPolynomial.P3));
-            to.load(P5, to.repeated(PowerPolynomial.P5));
+            to.load(P1, to.repeated(rough ? PowerPolynomial.H2 : PowerPolynomial.P1));
+            to.load(P3, to.repeated(rough ? PowerPolynomial.H3 : PowerPolynomial.P3));
+            to.load(P5, to.repeated(rough ? PowerPolynomial.H4 : PowerPolynomial.P5));
         }
 
         void compute() {
             to.apply(Operation.SUBTRACT, P, SHIFTED, ROUND);
             to.apply(Operation.SUBTRACT, X, X, P);
+            if (rough) {
+                to.copyVector(P, X);
+                to.apply(Operation.MULTIPLY_ADD, P, P5, P3);
+                to.apply(Operation.MULTIPLY_ADD, P, X, P1);
+                to.apply(Operation.MULTIPLY_ADD, P, X, to.repeated(PowerPolynomial.H1));
+                to.apply(Operation.MULTIPLY_ADD, P, X, p0);
+            } else {
+                polynomial();
+            }
+            to.shiftLeft(SHIFTED, SHIFTED, PowerPolynomial.MANTISSA_BITS);
+            to.apply(Operation.MULTIPLY, P, P, SHIFTED);
+        }
+
+        private void polynomial() {
             to.copyVector(R, X);
             to.apply(Operation.MULTIPLY_ADD, R, P1, p0);
             to.copyVector(Q, X);
@@ -280,8 +333,6 @@ public final class SoftmaxCode {
             to.apply(Operation.MULTIPLY, X, X, X);
             to.apply(Operation.MULTIPLY_ADD, P, X, Q);
             to.apply(Operation.MULTIPLY_ADD, P, X, R);
-            to.shiftLeft(SHIFTED, SHIFTED, PowerPolynomial.MANTISSA_BITS);
-            to.apply(Operation.MULTIPLY, P, P, SHIFTED);
         }
     }
 }

@@ -51,11 +51,13 @@ public final class MatmulCache implements AutoCloseable {
     }
 
     private static boolean isGenerated(Packing.Key right) {
-        return isSingle(right.dtype(), right.result()) && GeneratedCode.hasProducts();
+        return isGenerated(right.dtype(), right.result(), right.k());
     }
 
-    private static boolean isSingle(DType operands, DType result) {
-        return operands == DType.F32 && result == DType.F32;
+    /** Whether products with sums of k terms are computed by our own code. */
+    private static boolean isGenerated(DType operands, DType result, long k) {
+        return operands == DType.F32 ? result == DType.F32 && GeneratedCode.hasProducts()
+            : operands == DType.BF16 && k % 2 == 0 && GeneratedCode.hasHalfProducts();
     }
 
     /**
@@ -98,7 +100,7 @@ public final class MatmulCache implements AutoCloseable {
         assert !c.first().transposed();
         return stacked.computeIfAbsent(new StackedMatmul.Key(extents, StackedMatmul.Layout.of(a),
             StackedMatmul.Layout.of(b), StackedMatmul.Layout.of(c), factor),
-            key -> isSingle(a.first().dtype(), c.first().dtype()) && GeneratedCode.hasProducts()
+            key -> isGenerated(a.first().dtype(), c.first().dtype(), extents.k())
                 ? new PanelStackedMatmul(key, scratch)
                 : new OneDnnStackedMatmul(key, cpu, workers));
     }

@@ -32,5 +32,11 @@ public final class PowerPolynomial {
     public static final float P4 = 0x1.3cea88p-7f;
     public static final float P5 = 0x1.5bba14p-10f;
 
+    /** Coefficients of degree four for weights that are rounded to BF16, with p(0) = 1. */
+    public static final float H1 = 0x1.62e12cp-1f;
+    public static final float H2 = 0x1.ec0378p-3f;
+    public static final float H3 = 0x1.c9fc50p-5f;
+    public static final float H4 = 0x1.3a02dcp-7f;
+
     private PowerPolynomial() { }
 }

@@ -12,12 +12,14 @@ import java.util.Arrays;
 import org.isobar.backend.cpu.FloatBits;
 import org.isobar.backend.cpu.generated.GeneratedCode;
 import org.isobar.backend.cpu.generated.SoftmaxCode;
+import org.isobar.backend.cpu.vector.Bfloat16;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.random.Philox;
 import org.isobar.tensor.DType;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The softmax in machine code has the bits of the loops in Java. */
@@ -43,7 +45,8 @@ final class GeneratedSoftmaxTest {
             MemorySegment expected = arena.allocate(scores.byteSize());
             MemorySegment weights = arena.allocate(scores.byteSize());
             boolean inRange = SoftmaxWeights.toFloats(scores, expected, 0, COUNT, 1.5f, FACTOR, sums, 0);
-            assertEquals(inRange, SoftmaxCode.weights(scores.address(), weights.address(), ownSums.address(),
+            assertEquals(inRange, SoftmaxCode.weights(
+                new SoftmaxCode.Weights(scores.address(), weights.address(), DType.F32), ownSums.address(),
                 COUNT / Lanes.WIDTH, 1.5f, FACTOR));
             assertEquals(-1, expected.mismatch(weights));
             if (inRange) {
@@ -106,26 +109,105 @@ final class GeneratedSoftmaxTest {
     }
 
     /** Rows with gaps between them. What is between and behind them stays as it is. */
-    @Test
-    void rowsOfChannels() {
+    @ParameterizedTest
+    @EnumSource(names = {"F32", "BF16"})
+    void rowsOfChannels(DType dtype) {
+        assumeTrue(dtype == DType.F32 || GeneratedCode.hasHalves());
         int rows = 4;
         int width = 2 * Lanes.WIDTH;
         try (Arena arena = Arena.ofConfined()) {
-            AttentionRows x = new AttentionRows(numbers(arena, 6, COUNT), 3, width + 5);
-            AttentionRows y = new AttentionRows(numbers(arena, 7, COUNT), 1, width + 5);
+            AttentionRows x = new AttentionRows(operands(arena, 6, dtype), 3, width + 5);
+            AttentionRows y = new AttentionRows(operands(arena, 7, dtype), 1, width + 5);
+            AttentionRows from = new AttentionRows(numbers(arena, 7, COUNT), 1, width + 5);
             AttentionRows factors = new AttentionRows(numbers(arena, 8, COUNT), 2, 3);
             MemorySegment results = numbers(arena, 9, rows + 1);
             MemorySegment expected = arena.allocate(results.byteSize()).copyFrom(results);
-            AttentionElements.dotRowsInJava(DType.F32, expected, x, y, rows, width);
-            AttentionElements.dotRows(DType.F32, results, x, y, rows, width);
+            AttentionElements.dotRowsInJava(dtype, expected, x, y, rows, width);
+            AttentionElements.dotRows(dtype, results, x, y, rows, width);
             assertEquals(-1, expected.mismatch(results));
             MemorySegment copy = arena.allocate(x.memory().byteSize()).copyFrom(x.memory());
             for (int row = 0; row < rows; row++) {
-                AttentionElements.scale(DType.F32, copy, x.at(row), y.memory(), y.at(row), width,
+                AttentionElements.scale(dtype, copy, x.at(row), from.memory(), from.at(row), width,
                     factors.memory().getAtIndex(ValueLayout.JAVA_FLOAT, factors.at(row)), 0);
             }
-            AttentionElements.scaleRows(DType.F32, x, y, factors, rows, width);
+            AttentionElements.scaleRows(dtype, x, from, factors, rows, width);
             assertEquals(-1, copy.mismatch(x.memory()));
+        }
+    }
+
+    private static MemorySegment operands(Arena arena, long seed, DType dtype) {
+        MemorySegment numbers = numbers(arena, seed, COUNT);
+        if (dtype == DType.F32) {
+            return numbers;
+        }
+        MemorySegment halves = arena.allocate(numbers.byteSize() / 2, Lanes.F32.vectorByteSize());
+        Bfloat16.narrow(halves, numbers);
+        return halves;
+    }
+
+    /** Java rounds ties away from zero; there are none among these weights. */
+    @ParameterizedTest
+    @ValueSource(floats = {0, -200, 200, Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY, 60})
+    void weightsInHalves(float special) {
+        assumeTrue(GeneratedCode.hasHalves());
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment scores = numbers(arena, 1, COUNT);
+            scores.setAtIndex(ValueLayout.JAVA_FLOAT, 13, special);
+            float[] sums = new float[Lanes.WIDTH];
+            Arrays.fill(sums, 3);
+            MemorySegment ownSums = arena.allocateFrom(ValueLayout.JAVA_FLOAT, sums);
+            MemorySegment expected = arena.allocate(scores.byteSize() / 2);
+            MemorySegment weights = arena.allocate(scores.byteSize() / 2);
+            boolean inRange = SoftmaxWeights.toHalves(scores, expected, 0, COUNT, 1.5f, FACTOR, sums, 0);
+            assertEquals(inRange, SoftmaxCode.weights(
+                new SoftmaxCode.Weights(scores.address(), weights.address(), DType.BF16), ownSums.address(),
+                COUNT / Lanes.WIDTH, -1.5f * FACTOR, FACTOR));
+            if (inRange) {
+                assertEquals(-1, expected.mismatch(weights));
+                assertArrayEquals(sums, ownSums.toArray(ValueLayout.JAVA_FLOAT));
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(floats = {0, -200, 200, Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY})
+    void rowsInHalves(float special) {
+        assumeTrue(GeneratedCode.hasHalves());
+        int rows = 5;
+        int maxima = rows * COUNT;
+        int sums = maxima + Lanes.WIDTH;
+        int weights = sums + rows * Lanes.WIDTH;
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment memory = numbers(arena, 3, weights + rows * COUNT / 2);
+            memory.setAtIndex(ValueLayout.JAVA_FLOAT, COUNT + 3, special);
+            SoftmaxTile.toMaxima(memory, 0, maxima, rows, COUNT);
+            MemorySegment expected = arena.allocate(memory.byteSize()).copyFrom(memory);
+            SoftmaxTile.toRoughFloats(expected, 0, maxima, sums, rows, COUNT, FACTOR);
+            SoftmaxTile.toHalves(expected, 0, 2 * weights, rows * COUNT);
+            SoftmaxTile.toHalves(memory, 0, 2 * weights, maxima, sums, rows, COUNT, FACTOR);
+            assertEquals(-1, Lanes.slice(expected, sums, weights).mismatch(Lanes.slice(memory, sums, weights)));
+            assertEquals(-1, Lanes.slice(expected, weights, Lanes.count(expected))
+                .mismatch(Lanes.slice(memory, weights, Lanes.count(memory))));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(floats = {0, -200, 200, Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY})
+    void gradientsInHalves(float special) {
+        assumeTrue(GeneratedCode.hasHalves());
+        int rows = 5;
+        int tile = rows * COUNT;
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment memory = numbers(arena, 2, 3 * tile + 2 * COUNT);
+            memory.setAtIndex(ValueLayout.JAVA_FLOAT, COUNT + 3, special);
+            MemorySegment expected = arena.allocate(memory.byteSize()).copyFrom(memory);
+            int references = 3 * tile;
+            SoftmaxGradient.toHalves(expected, 0, tile, 4 * tile, 5 * tile, references, references + COUNT, rows, COUNT,
+                FACTOR);
+            new SoftmaxGradient(memory, 0, (long) tile * Float.BYTES, DType.BF16, 4L * tile * Short.BYTES, DType.BF16,
+                5L * tile * Short.BYTES, (long) references * Float.BYTES, (references + COUNT) * (long) Float.BYTES,
+                FACTOR).rows(0, rows, COUNT);
+            assertEquals(-1, expected.mismatch(memory));
         }
     }
 

@@ -7,6 +7,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
+import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -36,41 +37,62 @@ final class PanelMatmulTest {
     private static final int GAP = 3;
     private static final double EPSILON = 0x1p-24;
 
-    private static void requireSupport(InstructionSet set) {
-        assumeTrue(set.isSupported(System.getProperty("os.arch"), HostMachine.processorFeatures())
-            && GeneratedCode.executes());
+    /** Instructions and types of products. */
+    private enum Kind {
+        AVX2(InstructionSet.AVX2, DType.F32, DType.F32),
+        AVX512(InstructionSet.AVX512, DType.F32, DType.F32),
+        SUMS_OF_HALVES(InstructionSet.AVX512, DType.BF16, DType.F32),
+        HALVES(InstructionSet.AVX512, DType.BF16, DType.BF16);
+
+        private final InstructionSet set;
+        private final DType operands;
+        private final DType result;
+
+        Kind(InstructionSet set, DType operands, DType result) {
+            this.set = set;
+            this.operands = operands;
+            this.result = result;
+        }
+
+        void requireSupport() {
+            Set<String> features = HostMachine.processorFeatures();
+            assumeTrue(set.isSupported(System.getProperty("os.arch"), features) && GeneratedCode.executes()
+                && (operands == DType.F32 || GeneratedCode.convertsHalves(features)));
+        }
     }
 
     private static Stream<Arguments> layouts() {
-        return Arrays.stream(InstructionSet.values()).flatMap(set -> Arrays.stream(Form.values())
+        return Arrays.stream(Kind.values()).flatMap(kind -> Arrays.stream(Form.values())
             .flatMap(form -> Arrays.stream(Finish.values()).flatMap(finish -> IntStream.range(0, 4)
                 .mapToObj(transposed ->
-                    Arguments.of(set, form, finish, (transposed & 1) > 0, (transposed & 2) > 0)))));
+                    Arguments.of(kind, form, finish, (transposed & 1) > 0, (transposed & 2) > 0)))));
     }
 
     @ParameterizedTest
     @MethodSource("layouts")
-    void productsAreThoseOfDoublePrecision(InstructionSet set, Form form, Finish finish, boolean aTransposed,
+    void productsAreThoseOfDoublePrecision(Kind kind, Form form, Finish finish, boolean aTransposed,
         boolean bTransposed) {
-        requireSupport(set);
-        for (int n = 1; n <= 4 * set.lanes + 1; n++) {
+        kind.requireSupport();
+        int unit = Panel.termsPerStep(kind.operands);
+        for (int n = 1; n <= 4 * kind.set.lanes + 1; n++) {
             int m = n % 31 + 1; // up to three blocks of rows
-            int k = n * 5 % 19 + 1;
-            new Case(set, form, finish, m, n, k, aTransposed, bTransposed).check();
+            int k = (n * 5 % 19 + 1) * unit;
+            new Case(kind, form, finish, m, n, k, aTransposed, bTransposed).check();
         }
-        new Case(set, form, finish, 14, 50, 256, aTransposed, bTransposed).check();
-        new Case(set, form, finish, 29, 96, 10, aTransposed, bTransposed).check();
-        new Case(set, form, finish, 6, 16, 700, aTransposed, bTransposed).check(); // three parts of the sums
-        new Case(set, form, finish, 512 - GAP, 3, 300, aTransposed, bTransposed).check(); // stored rows of 2 KiB
+        new Case(kind, form, finish, 14, 50, 256, aTransposed, bTransposed).check();
+        new Case(kind, form, finish, 29, 96, 10, aTransposed, bTransposed).check();
+        new Case(kind, form, finish, 6, 16, 700, aTransposed, bTransposed).check(); // several parts of the sums
+        new Case(kind, form, finish, 512 - GAP, 3, 300, aTransposed, bTransposed).check(); // rows of a power of two
     }
 
     /** Terms are added in their order, so the bits depend neither on the tile nor on the layouts nor on vectors. */
     @ParameterizedTest
     @EnumSource
-    void sumsDoNotDependOnTheirTile(InstructionSet set) {
-        requireSupport(set);
-        float[] whole = new Case(set, Form.PACKED, Finish.OVERWRITE, 13, 40, 300, false, true).run();
-        float[] part = new Case(InstructionSet.AVX2, Form.PLAIN, Finish.OVERWRITE, 5, 7, 300, true, false).run();
+    void sumsDoNotDependOnTheirTile(Kind kind) {
+        kind.requireSupport();
+        float[] whole = new Case(kind, Form.PACKED, Finish.OVERWRITE, 13, 40, 300, false, true).run();
+        float[] part = new Case(kind == Kind.AVX512 ? Kind.AVX2 : kind, Form.PLAIN, Finish.OVERWRITE, 5, 7, 300, true,
+            false).run();
         for (int i = 0; i < 5; i++) {
             for (int j = 0; j < 7; j++) {
                 assertEquals(whole[i * (40 + GAP) + j], part[i * (7 + GAP) + j], "(" + i + ", " + j + ")");
@@ -80,37 +102,40 @@ final class PanelMatmulTest {
 
     @ParameterizedTest
     @EnumSource
-    void stacksAreMultipliedByTheirFactor(InstructionSet set) {
-        requireSupport(set);
+    void stacksAreMultipliedByTheirFactor(Kind kind) {
+        kind.requireSupport();
         int count = 3;
         int m = 7;
         int n = 9;
         int k = 270; // two parts of the sums
         float factor = 0.25f;
         try (Arena arena = Arena.ofConfined(); PackingScratch scratch = new PackingScratch(2)) {
-            MatrixStack a = new MatrixStack(Matrix.of(floats(arena, count * m * k, i -> Case.number(1, i, 0)), k),
-                m * k);
-            MatrixStack b = new MatrixStack(Matrix.of(floats(arena, count * k * n, i -> Case.number(2, i, 0)), k)
-                .transpose(), k * n);
-            MemorySegment result = floats(arena, count * m * n, i -> GUARD);
-            MatrixStack c = new MatrixStack(Matrix.of(result, n), m * n);
+            DType dtype = kind.operands;
+            MatrixStack a = new MatrixStack(Matrix.of(dtype, elements(arena, dtype, count * m * k,
+                i -> number(dtype, 1, i, 0)), k), m * k);
+            MatrixStack b = new MatrixStack(Matrix.of(dtype, elements(arena, dtype, count * k * n,
+                i -> number(dtype, 2, i, 0)), k).transpose(), k * n);
+            MemorySegment result = elements(arena, kind.result, count * m * n, i -> GUARD);
+            MatrixStack c = new MatrixStack(Matrix.of(kind.result, result, n), m * n);
             StackedMatmul.Key key = new StackedMatmul.Key(new StackedMatmul.Extents(count, m, n, k),
                 StackedMatmul.Layout.of(a), StackedMatmul.Layout.of(b), StackedMatmul.Layout.of(c), factor);
-            try (StackedMatmul products = new PanelStackedMatmul(key, set, scratch)) {
+            try (StackedMatmul products = new PanelStackedMatmul(key, kind.set, scratch)) {
                 products.run(1, c, a, b);
             }
             for (int i = 0; i < count * m * n; i++) {
                 int matrix = i / (m * n);
                 double sum = 0;
                 for (int l = 0; l < k; l++) {
-                    sum += (double) Case.number(1, i / n * k + l, 0) * Case.number(2, (matrix * n + i % n) * k + l, 0);
+                    sum += (double) number(dtype, 1, i / n * k + l, 0)
+                        * number(dtype, 2, (matrix * n + i % n) * k + l, 0);
                 }
-                assertEquals(factor * sum, result.getAtIndex(ValueLayout.JAVA_FLOAT, i), factor * k * EPSILON * k);
+                assertEquals(factor * sum, element(kind.result, result, i),
+                    factor * k * EPSILON * k + rounding(kind.result, factor * sum));
             }
         }
     }
 
-    private record Case(InstructionSet set, Form form, Finish finish, int m, int n, int k, boolean aTransposed,
+    private record Case(Kind kind, Form form, Finish finish, int m, int n, int k, boolean aTransposed,
         boolean bTransposed) {
         void check() {
             float[] c = run();
@@ -120,8 +145,8 @@ final class PanelMatmulTest {
                     for (int l = 0; l < k; l++) {
                         sum += (double) left(i, l) * right(l, j);
                     }
-                    assertEquals(sum, c[i * (n + GAP) + j], (k + GUARD) * EPSILON * (k + 2), "(" + i + ", " + j
-                        + ") of " + this);
+                    assertEquals(sum, c[i * (n + GAP) + j], (k + GUARD) * EPSILON * (k + 2)
+                        + rounding(kind.result, sum), "(" + i + ", " + j + ") of " + this);
                 }
                 for (int j = n; j < n + GAP; j++) {
                     assertEquals(GUARD, c[i * (n + GAP) + j], "beside row " + i + " of " + this);
@@ -132,20 +157,25 @@ final class PanelMatmulTest {
         /** Computes c, with rows that are {@link #GAP} apart. */
         float[] run() {
             try (Arena arena = Arena.ofConfined(); PackingScratch scratch = new PackingScratch(2)) {
-                MemorySegment result = floats(arena, m * (n + GAP), i -> GUARD);
-                MemorySegment bias = floats(arena, n, Case::bias);
-                Matrix a = matrix(arena, m, k, aTransposed, (i, l) -> left(i, l));
-                Matrix b = matrix(arena, k, n, bTransposed, (l, j) -> right(l, j));
-                Matrix c = Matrix.of(result, n + GAP);
-                Packing.Key right = new Packing.Key(DType.F32, DType.F32, m, n, k, b.stride(), bTransposed);
-                try (Packing packing = new PanelPacking(right, set);
+                MemorySegment result = elements(arena, kind.result, m * (n + GAP), i -> GUARD);
+                MemorySegment bias = elements(arena, kind.result, n, Case::bias);
+                Matrix a = matrix(arena, kind.operands, m, k, aTransposed, this::left);
+                Matrix b = matrix(arena, kind.operands, k, n, bTransposed, this::right);
+                Matrix c = Matrix.of(kind.result, result, n + GAP);
+                Packing.Key right = new Packing.Key(kind.operands, kind.result, m, n, k, b.stride(), bTransposed);
+                try (Packing packing = new PanelPacking(right, kind.set);
                     Matmul product = new PanelMatmul(new Matmul.Key(right, form, m, a.stride(), aTransposed, c.stride(),
-                        finish), set, 1, scratch)) {
-                    MemorySegment packed = floats(arena, (int) packing.bytes() / Float.BYTES, i -> Float.NaN);
+                        finish), kind.set, 1, scratch)) {
+                    MemorySegment packed =
+                        elements(arena, DType.F32, (int) packing.bytes() / Float.BYTES, i -> Float.NaN);
                     packing.pack(1, packed.address(), b);
                     product.run(1, c, a, form == Form.PACKED ? packed.address() : b.address(), bias.address());
                 }
-                return result.toArray(ValueLayout.JAVA_FLOAT);
+                float[] found = new float[m * (n + GAP)];
+                for (int i = 0; i < found.length; i++) {
+                    found[i] = element(kind.result, result, i);
+                }
+                return found;
             }
         }
 
@@ -153,17 +183,23 @@ final class PanelMatmulTest {
             return column % GUARD + 0.5f;
         }
 
-        private static float left(int row, int term) {
-            return number(1, row, term);
+        private float left(int row, int term) {
+            return number(kind.operands, 1, row, term);
         }
 
-        private static float right(int term, int column) {
-            return number(2, term, column);
+        private float right(int term, int column) {
+            return number(kind.operands, 2, term, column);
         }
+    }
 
-        private static float number(long seed, int row, int column) {
-            return (float) (2 * Philox.uniform(Philox.Key.of(seed, "panels"), row * 1000L + column) - 1);
-        }
+    private static float number(DType dtype, long seed, int row, int column) {
+        float number = (float) (2 * Philox.uniform(Philox.Key.of(seed, "panels"), row * 1000L + column) - 1);
+        return dtype == DType.F32 ? number : Float.intBitsToFloat(Float.floatToRawIntBits(number) & 0xFFFF_0000);
+    }
+
+    /** Half of the distance of two numbers of this type, in excess of that of F32. */
+    private static double rounding(DType dtype, double number) {
+        return dtype == DType.F32 ? 0 : 0x1p-8 * Math.abs(number);
     }
 
     @FunctionalInterface
@@ -176,19 +212,29 @@ final class PanelMatmulTest {
         float at(int index);
     }
 
-    private static MemorySegment floats(Arena arena, int count, Number number) {
-        MemorySegment floats = arena.allocate((long) count * Float.BYTES, CpuWorkspace.CACHE_LINE);
+    private static MemorySegment elements(Arena arena, DType dtype, int count, Number number) {
+        MemorySegment elements = arena.allocate((long) count * dtype.bytes(), CpuWorkspace.CACHE_LINE);
         for (int i = 0; i < count; i++) {
-            floats.setAtIndex(ValueLayout.JAVA_FLOAT, i, number.at(i));
+            if (dtype == DType.F32) {
+                elements.setAtIndex(ValueLayout.JAVA_FLOAT, i, number.at(i));
+            } else {
+                elements.setAtIndex(ValueLayout.JAVA_SHORT, i,
+                    (short) (Float.floatToRawIntBits(number.at(i)) >>> Short.SIZE));
+            }
         }
-        return floats;
+        return elements;
+    }
+
+    private static float element(DType dtype, MemorySegment elements, int index) {
+        return dtype == DType.F32 ? elements.getAtIndex(ValueLayout.JAVA_FLOAT, index)
+            : Float.intBitsToFloat(elements.getAtIndex(ValueLayout.JAVA_SHORT, index) << Short.SIZE);
     }
 
     /** A matrix in rows with a gap of NaN behind each. */
-    private static Matrix matrix(Arena arena, int rows, int columns, boolean transposed, Element element) {
+    private static Matrix matrix(Arena arena, DType dtype, int rows, int columns, boolean transposed, Element element) {
         int length = transposed ? rows : columns;
         int stride = length + GAP;
-        Matrix matrix = Matrix.of(floats(arena, (transposed ? columns : rows) * stride, i -> {
+        Matrix matrix = Matrix.of(dtype, elements(arena, dtype, (transposed ? columns : rows) * stride, i -> {
             int stored = i / stride;
             int within = i % stride;
             return within >= length ? Float.NaN
@@ -199,9 +245,9 @@ final class PanelMatmulTest {
 
     @ParameterizedTest
     @EnumSource
-    void codeReturnsItsResult(InstructionSet set) {
-        requireSupport(set);
-        Assembler to = new Assembler(set);
+    void codeReturnsItsResult(Kind kind) {
+        kind.requireSupport();
+        Assembler to = new Assembler(kind.set);
         to.move(Assembler.RAX, 42);
         to.ret();
         try (MachineCode code = new MachineCode(to.bytes())) {

@@ -161,12 +161,17 @@ final class GeneratedLoopsTest {
         MemorySegment x = finite("x", COUNT);
         MemorySegment shorter = finite("y", COUNT - 1);
         assertThrows(IndexOutOfBoundsException.class, () -> GeluCode.forward(shorter, x));
-        assertThrows(IndexOutOfBoundsException.class, () -> RowCode.dot(x, x, shorter, LANES, 5, LANES));
-        assertThrows(IndexOutOfBoundsException.class, () -> RowCode.dot(x, shorter, x, LANES, 5, LANES));
-        assertThrows(IndexOutOfBoundsException.class, () -> RowCode.dot(shorter, x, x, 0, COUNT, LANES));
-        assertThrows(IndexOutOfBoundsException.class, () -> RowCode.scale(shorter, LANES, x, LANES, x, 1, 5, LANES));
-        assertThrows(IndexOutOfBoundsException.class, () -> RowCode.scale(x, LANES, shorter, LANES, x, 1, 5, LANES));
-        assertThrows(IndexOutOfBoundsException.class, () -> RowCode.scale(x, 0, x, 0, shorter, 1, COUNT, LANES));
+        RowCode.Rows rows = new RowCode.Rows(x, DType.F32, LANES);
+        RowCode.Rows cut = new RowCode.Rows(shorter, DType.F32, LANES);
+        assertThrows(IndexOutOfBoundsException.class, () -> RowCode.dot(x, rows, cut, 5, LANES));
+        assertThrows(IndexOutOfBoundsException.class, () -> RowCode.dot(x, cut, rows, 5, LANES));
+        assertThrows(IndexOutOfBoundsException.class,
+            () -> RowCode.dot(shorter, new RowCode.Rows(x, DType.F32, 0), new RowCode.Rows(x, DType.F32, 0), COUNT,
+                LANES));
+        assertThrows(IndexOutOfBoundsException.class, () -> RowCode.scale(cut, rows, rows, 5, LANES));
+        assertThrows(IndexOutOfBoundsException.class, () -> RowCode.scale(rows, cut, rows, 5, LANES));
+        assertThrows(IndexOutOfBoundsException.class,
+            () -> RowCode.scale(rows, rows, new RowCode.Rows(x, DType.F32, 2 * LANES), 5, LANES));
         assertThrows(IndexOutOfBoundsException.class, () -> LossCode.squaredDistance(x, shorter));
     }
 
