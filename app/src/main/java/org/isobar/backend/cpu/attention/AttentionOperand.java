@@ -82,7 +82,8 @@ final class AttentionOperand {
         // With a transposed left operand, oneDNN's primitive is a fifth slower than its function. With our own code,
         // packing such a block takes a twentieth of its product's time.
         if (single && (left.transposed
-            || !GeneratedCode.hasProducts() && (terms(block) == SLOW_TERMS || left.cut.blocks() < FEWEST_USES))) {
+            || !GeneratedCode.hasProducts(DType.F32)
+                && (terms(block) == SLOW_TERMS || left.cut.blocks() < FEWEST_USES))) {
             return null;
         }
         Packing packing = matmuls.packing(first, terms(block), columns(block), left.cut.side(), DType.F32);

@@ -8,6 +8,7 @@ import org.isobar.backend.cpu.product.Matmul;
 import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.backend.cpu.product.Packing;
 import org.isobar.device.ops.WriteMode;
+import org.isobar.tensor.DType;
 
 /** A product of attention: a block of left operands times a block of right operands, packed or not. */
 final class AttentionProduct {
@@ -38,7 +39,7 @@ final class AttentionProduct {
                     if (packing != null) {
                         matmuls[index(write, row, column)] =
                             compiler.matmul(packing, left.length(row), a, c, write);
-                    } else if (GeneratedCode.hasProducts()) {
+                    } else if (GeneratedCode.hasProducts(DType.F32)) {
                         matmuls[index(write, row, column)] = compiler.plain(left.length(row), right.columns(column),
                             right.terms(column), a, right.plain(0, column), c, Matmul.Finish.of(write));
                     }

@@ -94,7 +94,7 @@ final class OnlineSoftmax {
     private boolean weigh(MemorySegment scores, DType dtype, MemorySegment weights, int first, int count, float m,
         int at) {
         boolean single = dtype == DType.F32;
-        if (!(single ? GeneratedCode.isAvailable() : GeneratedCode.hasHalves())) {
+        if (!GeneratedCode.hasLoops(dtype)) {
             return single ? SoftmaxWeights.toFloats(scores, weights, first, count, m, factor, sums, at)
                 : SoftmaxWeights.toHalves(scores, weights, first, count, m, factor, sums, at);
         }

@@ -45,7 +45,7 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
     }
 
     private boolean isNative() {
-        return dtype == weightType && (dtype == DType.F32 ? GeneratedCode.isAvailable() : GeneratedCode.hasHalves());
+        return dtype == weightType && GeneratedCode.hasLoops(dtype);
     }
 
     /** Processes consecutive rows, from element {@code first}; {@code n} queries are whole vectors. */

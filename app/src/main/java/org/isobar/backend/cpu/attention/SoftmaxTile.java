@@ -27,7 +27,7 @@ final class SoftmaxTile {
 
     /** Writes the maximum of each row, ignoring NaN. */
     static void toMaxima(MemorySegment memory, int scores, int maxima, int rows, int columns) {
-        if (GeneratedCode.isAvailable()) {
+        if (GeneratedCode.hasLoops(DType.F32)) {
             SoftmaxCode.maxima(address(memory, scores, (long) rows * columns), address(memory, maxima, rows), rows,
                 columns / WIDTH);
         } else {
@@ -49,7 +49,7 @@ final class SoftmaxTile {
 
     /** Replaces scores by weights in F32, and writes one vector of partial sums per row. */
     static void toFloats(MemorySegment memory, int scores, int maxima, int sums, int rows, int columns, float factor) {
-        if (GeneratedCode.isAvailable()) {
+        if (GeneratedCode.hasLoops(DType.F32)) {
             long tile = address(memory, scores, (long) rows * columns);
             SoftmaxCode.weights(new SoftmaxCode.Weights(tile, tile, DType.F32), address(memory, maxima, rows),
                 address(memory, sums, (long) rows * WIDTH), rows, columns / WIDTH, factor);
@@ -86,7 +86,7 @@ final class SoftmaxTile {
      * #INVERSE}.
      */
     static void toInverseSums(MemorySegment memory, int sums, int rows) {
-        if (GeneratedCode.isAvailable()) {
+        if (GeneratedCode.hasLoops(DType.F32)) {
             SoftmaxCode.sums(address(memory, sums, (long) rows * WIDTH), rows);
         } else {
             toInverseSumsInJava(memory, sums, rows);
@@ -112,7 +112,7 @@ final class SoftmaxTile {
      */
     static void toHalves(MemorySegment memory, int scores, int weights, int maxima, int sums, int rows, int columns,
         float factor) {
-        if (GeneratedCode.hasHalves()) {
+        if (GeneratedCode.hasLoops(DType.BF16)) {
             SoftmaxCode.weights(new SoftmaxCode.Weights(address(memory, scores, (long) rows * columns),
                 memory.asSlice((long) weights * Short.BYTES, (long) rows * columns * Short.BYTES).address(),
                 DType.BF16), address(memory, maxima, rows), address(memory, sums, (long) rows * WIDTH), rows,

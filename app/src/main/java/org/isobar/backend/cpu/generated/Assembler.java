@@ -3,8 +3,8 @@ package org.isobar.backend.cpu.generated;
 /**
  * Encodes the few instructions of which the kernels consist, for x86-64 in 64-bit mode (Intel, "Software Developer's
  * Manual", volume 2). Vector registers have floats or integers of 32 bits, or half as many doubles, and are numbered
- * from 0. Memory operands are a base register plus a displacement in bytes, or a {@link Constant}. All
- * instructions exist in both sets, except where they say so.
+ * from 0. Memory operands are a base register plus a displacement in bytes, or a {@link Constant}. All instructions
+ * exist in both sets, except where they say so.
  */
 final class Assembler extends ScalarAssembler {
     private static final int LESS = 0x11;

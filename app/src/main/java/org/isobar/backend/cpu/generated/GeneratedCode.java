@@ -8,6 +8,7 @@ import java.util.function.Consumer;
 
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.os.HostMachine;
+import org.isobar.tensor.DType;
 
 /** Decides what this machine computes with the machine code of this package. */
 public final class GeneratedCode {
@@ -16,41 +17,34 @@ public final class GeneratedCode {
         HostMachine.processorFeatures(), Lanes.WIDTH).filter(set -> executes());
     private static final boolean PRODUCTS =
         SET.filter(set -> multiplies(set, HostMachine.processorFeatures())).isPresent();
-
     private static final boolean HALVES = PRODUCTS && convertsHalves(HostMachine.processorFeatures());
     private static final boolean HALF_PRODUCTS = HALVES && multipliesHalves(HostMachine.processorFeatures());
 
     private GeneratedCode() { }
 
-    /** Returns whether there is code: the processor has the instructions, and the system lets a program make code. */
-    public static boolean isAvailable() {
-        return SET.isPresent();
-    }
-
     /**
-     * Returns whether products in F32 are computed by this package. It packs right operands so quickly that packing
-     * always pays off, and transposed left operands cost nothing.
+     * Returns whether there are loops over vectors of this type: the processor has the instructions, and the system
+     * lets a program make code.
      */
-    public static boolean hasProducts() {
-        return PRODUCTS;
+    public static boolean hasLoops(DType dtype) {
+        return dtype == DType.F32 ? SET.isPresent() : dtype == DType.BF16 && HALVES;
     }
 
     /**
-     * Returns whether products of operands that are used only once are computed by this package as well. With AVX-512,
-     * oneDNN's direct function is faster where they are not in the cache: it copies both while it computes.
+     * Returns whether products of operands of this type are computed by this package; those in BF16 if their sums have
+     * an even number of terms. It packs right operands so quickly that packing always pays off, and transposed left
+     * operands cost nothing.
+     */
+    public static boolean hasProducts(DType dtype) {
+        return dtype == DType.F32 ? PRODUCTS : dtype == DType.BF16 && HALF_PRODUCTS;
+    }
+
+    /**
+     * Returns whether products in F32 of operands that are used only once are computed by this package as well. With
+     * AVX-512, oneDNN's direct function is faster where they are not in the cache: it copies both while it computes.
      */
     public static boolean hasDirectProducts() {
         return PRODUCTS && SET.equals(Optional.of(InstructionSet.AVX2));
-    }
-
-    /** Returns whether there are loops over vectors in BF16. */
-    public static boolean hasHalves() {
-        return HALVES;
-    }
-
-    /** Returns whether products of BF16 operands are computed by this package, if sums have an even number of terms. */
-    public static boolean hasHalfProducts() {
-        return HALF_PRODUCTS;
     }
 
     /** The instructions of this machine. */
@@ -58,6 +52,7 @@ public final class GeneratedCode {
         return SET.orElseThrow();
     }
 
+    /** Returns the instructions for vectors of so many floats, if the processor has them. */
     static Optional<InstructionSet> suitable(String architecture, Set<String> features, int lanes) {
         return Arrays.stream(InstructionSet.values())
             .filter(set -> set.lanes == lanes && set.isSupported(architecture, features)).findFirst();
@@ -68,11 +63,12 @@ public final class GeneratedCode {
         return set == InstructionSet.AVX512 || !features.contains("avx512f");
     }
 
+    /** Returns whether a processor with AVX-512 converts and multiplies BF16. */
     static boolean convertsHalves(Set<String> features) {
         return features.containsAll(Set.of("avx512bw", "avx512vl", "avx512_bf16"));
     }
 
-    /** AMX multiplies matrices, with which oneDNN's products are faster. */
+    /** Returns whether there is no AMX, with which oneDNN's products would be faster. */
     static boolean multipliesHalves(Set<String> features) {
         return !features.contains("amx_bf16");
     }
@@ -89,17 +85,16 @@ public final class GeneratedCode {
         }
     }
 
-    /** Makes a function of instructions over vectors; null where code is not available. */
+    /** Makes a function that is a loop over vectors in F32; null where there are none. */
     static MachineCode loop(Consumer<Assembler> instructions) {
-        return isAvailable() ? make(instructions) : null;
+        return loop(DType.F32, instructions);
     }
 
-    /** Makes a function of instructions over vectors that converts BF16; null where there are none. */
-    static MachineCode halfLoop(Consumer<Assembler> instructions) {
-        return HALVES ? make(instructions) : null;
-    }
-
-    private static MachineCode make(Consumer<Assembler> instructions) {
+    /** Makes a function that is a loop over vectors, some of them of the given type; null where there are none. */
+    static MachineCode loop(DType dtype, Consumer<Assembler> instructions) {
+        if (!hasLoops(dtype)) {
+            return null;
+        }
         Assembler to = new Assembler(set());
         instructions.accept(to);
         to.ret();
@@ -116,7 +111,7 @@ public final class GeneratedCode {
         for (MemorySegment other : others) {
             requireBytes(other, floats.byteSize());
         }
-        return isAvailable() ? Math.toIntExact(floats.byteSize() / Lanes.F32.vectorByteSize()) : 0;
+        return hasLoops(DType.F32) ? Math.toIntExact(floats.byteSize() / Lanes.F32.vectorByteSize()) : 0;
     }
 
     static void requireBytes(MemorySegment memory, long bytes) {

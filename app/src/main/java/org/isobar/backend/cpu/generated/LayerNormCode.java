@@ -2,6 +2,7 @@ package org.isobar.backend.cpu.generated;
 
 import org.isobar.backend.cpu.generated.InstructionEncoder.Operation;
 import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.tensor.DType;
 
 /**
  * Machine code of layer normalization and its gradients in single precision, on consecutive rows of whole vectors, with
@@ -17,7 +18,7 @@ public final class LayerNormCode {
 
     /** Whether code is available, and rows of so many numbers consist of whole vectors. */
     public static boolean suits(int width) {
-        return GeneratedCode.isAvailable() && width > 0 && width % Lanes.WIDTH == 0;
+        return GeneratedCode.hasLoops(DType.F32) && width > 0 && width % Lanes.WIDTH == 0;
     }
 
     /** Computes the mean and the variance of each row. */

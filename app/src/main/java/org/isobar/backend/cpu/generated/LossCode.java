@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 
 import org.isobar.backend.cpu.generated.InstructionEncoder.Operation;
 import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.tensor.DType;
 
 /** Machine code of sums of squares in double precision, with the bits of the loops in {@code CpuLoss}. */
 public final class LossCode {
@@ -20,7 +21,7 @@ public final class LossCode {
     }
 
     private static int vectors(MemorySegment x) {
-        return GeneratedCode.isAvailable() ? Math.toIntExact(x.byteSize() / (LANES * Float.BYTES)) : 0;
+        return GeneratedCode.hasLoops(DType.F32) ? Math.toIntExact(x.byteSize() / (LANES * Float.BYTES)) : 0;
     }
 
     /** Returns the sum of (x - y)^2. */

@@ -13,16 +13,15 @@ import org.isobar.tensor.DType;
  */
 public final class RowCode {
     private static final MachineCode DOT = GeneratedCode.loop(to -> dot(to, DType.F32));
-    private static final MachineCode DOT_HALVES = GeneratedCode.halfLoop(to -> dot(to, DType.BF16));
+    private static final MachineCode DOT_HALVES = GeneratedCode.loop(DType.BF16, to -> dot(to, DType.BF16));
     private static final MachineCode SCALE = GeneratedCode.loop(to -> scale(to, DType.F32));
-    private static final MachineCode SCALE_TO_HALVES = GeneratedCode.halfLoop(to -> scale(to, DType.BF16));
+    private static final MachineCode SCALE_TO_HALVES = GeneratedCode.loop(DType.BF16, to -> scale(to, DType.BF16));
 
     private RowCode() { }
 
     /** Whether there is code for this type, and rows of so many numbers consist of whole vectors. */
     public static boolean suits(DType dtype, int width) {
-        return (dtype == DType.F32 ? GeneratedCode.isAvailable() : dtype == DType.BF16 && GeneratedCode.hasHalves())
-            && width > 0 && width % Lanes.WIDTH == 0;
+        return GeneratedCode.hasLoops(dtype) && width > 0 && width % Lanes.WIDTH == 0;
     }
 
     /** Rows in memory. */

@@ -17,12 +17,12 @@ import org.isobar.tensor.DType;
 public final class SoftmaxCode {
     private static final MachineCode MAXIMA = GeneratedCode.loop(SoftmaxCode::maxima);
     private static final MachineCode ROWS_OF_WEIGHTS = GeneratedCode.loop(to -> rowsOfWeights(to, false));
-    private static final MachineCode ROWS_OF_HALVES = GeneratedCode.halfLoop(to -> rowsOfWeights(to, true));
+    private static final MachineCode ROWS_OF_HALVES = GeneratedCode.loop(DType.BF16, to -> rowsOfWeights(to, true));
     private static final MachineCode WEIGHTS = GeneratedCode.loop(to -> weights(to, false));
-    private static final MachineCode HALVES = GeneratedCode.halfLoop(to -> weights(to, true));
+    private static final MachineCode HALVES = GeneratedCode.loop(DType.BF16, to -> weights(to, true));
     private static final MachineCode SUMS_OF_ROWS = GeneratedCode.loop(SoftmaxCode::sums);
     private static final MachineCode GRADIENT = GeneratedCode.loop(to -> gradient(to, false));
-    private static final MachineCode GRADIENT_IN_HALVES = GeneratedCode.halfLoop(to -> gradient(to, true));
+    private static final MachineCode GRADIENT_IN_HALVES = GeneratedCode.loop(DType.BF16, to -> gradient(to, true));
     private static final int ALL_LANES = (1 << Lanes.WIDTH) - 1;
 
     // General registers: the arguments of both functions, then what counts.

@@ -56,8 +56,8 @@ public final class MatmulCache implements AutoCloseable {
 
     /** Whether products with sums of k terms are computed by our own code. */
     private static boolean isGenerated(DType operands, DType result, long k) {
-        return operands == DType.F32 ? result == DType.F32 && GeneratedCode.hasProducts()
-            : operands == DType.BF16 && k % 2 == 0 && GeneratedCode.hasHalfProducts();
+        return GeneratedCode.hasProducts(operands)
+            && (operands == DType.F32 ? result == DType.F32 : k % 2 == 0);
     }
 
     /**

@@ -29,7 +29,7 @@ final class GeneratedSoftmaxTest {
 
     @BeforeAll
     static void onlyWhereItIsUsed() {
-        assumeTrue(GeneratedCode.isAvailable());
+        assumeTrue(GeneratedCode.hasLoops(DType.F32));
     }
 
     /** A score that is replaced: none is special, out of range, no number, or so great that the sum is. */
@@ -112,7 +112,7 @@ final class GeneratedSoftmaxTest {
     @ParameterizedTest
     @EnumSource(names = {"F32", "BF16"})
     void rowsOfChannels(DType dtype) {
-        assumeTrue(dtype == DType.F32 || GeneratedCode.hasHalves());
+        assumeTrue(GeneratedCode.hasLoops(dtype));
         int rows = 4;
         int width = 2 * Lanes.WIDTH;
         try (Arena arena = Arena.ofConfined()) {
@@ -149,7 +149,7 @@ final class GeneratedSoftmaxTest {
     @ParameterizedTest
     @ValueSource(floats = {0, -200, 200, Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY, 60})
     void weightsInHalves(float special) {
-        assumeTrue(GeneratedCode.hasHalves());
+        assumeTrue(GeneratedCode.hasLoops(DType.BF16));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment scores = numbers(arena, 1, COUNT);
             scores.setAtIndex(ValueLayout.JAVA_FLOAT, 13, special);
@@ -172,7 +172,7 @@ final class GeneratedSoftmaxTest {
     @ParameterizedTest
     @ValueSource(floats = {0, -200, 200, Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY})
     void rowsInHalves(float special) {
-        assumeTrue(GeneratedCode.hasHalves());
+        assumeTrue(GeneratedCode.hasLoops(DType.BF16));
         int rows = 5;
         int maxima = rows * COUNT;
         int sums = maxima + Lanes.WIDTH;
@@ -194,7 +194,7 @@ final class GeneratedSoftmaxTest {
     @ParameterizedTest
     @ValueSource(floats = {0, -200, 200, Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY})
     void gradientsInHalves(float special) {
-        assumeTrue(GeneratedCode.hasHalves());
+        assumeTrue(GeneratedCode.hasLoops(DType.BF16));
         int rows = 5;
         int tile = rows * COUNT;
         try (Arena arena = Arena.ofConfined()) {
