@@ -1,5 +1,5 @@
 /**
- * The CPU back end: oneDNN or machine code of our own for matrix products, the Vector API over off-heap memory for all
- * other operations, and one thread pool for both.
+ * The CPU back end: machine code of our own or oneDNN for matrix products, machine code or the Vector API over off-heap
+ * memory for all other operations, and one thread pool for both.
  */
 package org.isobar.backend.cpu;

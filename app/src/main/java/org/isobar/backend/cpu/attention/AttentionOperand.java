@@ -93,7 +93,7 @@ final class AttentionOperand {
         if (single) {
             return null;
         }
-        throw new IllegalStateException("oneDNN packs " + packing.key() + " to " + packing.bytes() + " bytes");
+        throw new IllegalStateException(packing.key() + " is packed to " + packing.bytes() + " bytes, which exceeds " + room);
     }
 
     /** Maximum bytes of the operand for {@code heads} heads. */

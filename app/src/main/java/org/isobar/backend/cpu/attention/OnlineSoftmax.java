@@ -93,16 +93,15 @@ final class OnlineSoftmax {
     /** Computes weights in whole vectors, or pairs of them in BF16, by a fast loop. */
     private boolean weigh(MemorySegment scores, DType dtype, MemorySegment weights, int first, int count, float m,
         int at) {
-        boolean single = dtype == DType.F32;
         if (!GeneratedCode.hasLoops(dtype)) {
-            return single ? SoftmaxWeights.toFloats(scores, weights, first, count, m, factor, sums, at)
+            return dtype == DType.F32
+                ? SoftmaxWeights.toFloats(scores, weights, first, count, m, factor, sums, at)
                 : SoftmaxWeights.toHalves(scores, weights, first, count, m, factor, sums, at);
         }
         Lanes.store(room, 0, FloatVector.fromArray(Lanes.F32, sums, at));
         SoftmaxCode.Weights row = new SoftmaxCode.Weights(Lanes.slice(scores, first, (long) first + count).address(),
             weights.asSlice((long) first * dtype.bytes(), (long) count * dtype.bytes()).address(), dtype);
-        boolean done =
-            SoftmaxCode.weights(row, room.address(), count / WIDTH, single ? m : -m * factor, factor);
+        boolean done = SoftmaxCode.weights(row, room.address(), count / WIDTH, m, factor);
         if (done) {
             load(room, 0).intoArray(sums, at);
         }

@@ -6,8 +6,8 @@ import org.isobar.backend.cpu.generated.InstructionEncoder.Operation;
 import org.isobar.backend.cpu.vector.Lanes;
 
 /**
- * Machine code of short loops over arrays in single precision. Each method that returns a number of elements computes
- * those of the whole vectors, with the bits of the loop in Java that it replaces.
+ * Machine code of short loops over arrays in single precision. Each method computes the elements of the whole vectors,
+ * with the bits of the loop in Java that it replaces, and returns their number.
  */
 public final class ArrayCode {
     private static final MachineCode ADD = GeneratedCode.loop(ArrayCode::add);

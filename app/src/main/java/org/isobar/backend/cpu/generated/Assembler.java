@@ -266,12 +266,6 @@ final class Assembler extends ScalarAssembler {
         apply(operation, vector, vector, spare);
     }
 
-    /** Sets the lower 32 bits of a general register to those of the first lane, and the others to zero. */
-    void firstBits(int to, int from) {
-        half(PREFIX_66, 0x7E, from, UNUSED, to); // vmovd
-        modRm(DIRECT, from, to);
-    }
-
     /** Sets a general register to the bits of the first lane, a double. */
     void firstDoubleBits(int to, int from) {
         half(PREFIX_66 | WIDE, 0x7E, from, UNUSED, to); // vmovq

@@ -12,13 +12,13 @@ import org.isobar.tensor.DType;
 
 /** Decides what this machine computes with the machine code of this package. */
 public final class GeneratedCode {
+    private static final Set<String> FEATURES = HostMachine.processorFeatures();
     /** Instructions for vectors as long as Java's, so that results have the same bits. */
-    private static final Optional<InstructionSet> SET = suitable(System.getProperty("os.arch"),
-        HostMachine.processorFeatures(), Lanes.WIDTH).filter(set -> executes());
-    private static final boolean PRODUCTS =
-        SET.filter(set -> multiplies(set, HostMachine.processorFeatures())).isPresent();
-    private static final boolean HALVES = PRODUCTS && convertsHalves(HostMachine.processorFeatures());
-    private static final boolean HALF_PRODUCTS = HALVES && multipliesHalves(HostMachine.processorFeatures());
+    private static final Optional<InstructionSet> SET =
+        suitable(System.getProperty("os.arch"), FEATURES, Lanes.WIDTH).filter(set -> executes());
+    private static final boolean PRODUCTS = SET.filter(set -> multiplies(set, FEATURES)).isPresent();
+    private static final boolean HALVES = SET.filter(set -> convertsHalves(set, FEATURES)).isPresent();
+    private static final boolean HALF_PRODUCTS = HALVES && multipliesHalves(FEATURES);
 
     private GeneratedCode() { }
 
@@ -33,15 +33,16 @@ public final class GeneratedCode {
     /**
      * Returns whether products of operands of this type are computed by this package; those in BF16 if their sums have
      * an even number of terms. It packs right operands so quickly that packing always pays off, and transposed left
-     * operands cost nothing.
+     * operands cost little.
      */
     public static boolean hasProducts(DType dtype) {
         return dtype == DType.F32 ? PRODUCTS : dtype == DType.BF16 && HALF_PRODUCTS;
     }
 
     /**
-     * Returns whether products in F32 of operands that are used only once are computed by this package as well. With
-     * AVX-512, oneDNN's direct function is faster where they are not in the cache: it copies both while it computes.
+     * Returns whether this package also computes gradients of weights in F32, and those of inputs whose rows do not
+     * collide in cache. With AVX-512, oneDNN's direct function is faster: it copies both operands, which come from the
+     * last-level cache, while it computes.
      */
     public static boolean hasDirectProducts() {
         return PRODUCTS && SET.equals(Optional.of(InstructionSet.AVX2));
@@ -58,17 +59,18 @@ public final class GeneratedCode {
             .filter(set -> set.lanes == lanes && set.isSupported(architecture, features)).findFirst();
     }
 
-    /** Returns whether no longer vectors than these exist, with which oneDNN's products would be faster. */
+    /** Returns whether the processor has no longer vectors than these. If it has, oneDNN's products are faster. */
     static boolean multiplies(InstructionSet set, Set<String> features) {
         return set == InstructionSet.AVX512 || !features.contains("avx512f");
     }
 
-    /** Returns whether a processor with AVX-512 converts and multiplies BF16. */
-    static boolean convertsHalves(Set<String> features) {
-        return features.containsAll(Set.of("avx512bw", "avx512vl", "avx512_bf16"));
+    /** Returns whether the processor converts and multiplies vectors of BF16. */
+    static boolean convertsHalves(InstructionSet set, Set<String> features) {
+        return set == InstructionSet.AVX512
+            && features.containsAll(Set.of("avx512bw", "avx512vl", "avx512_bf16"));
     }
 
-    /** Returns whether there is no AMX, with which oneDNN's products would be faster. */
+    /** Returns whether the processor has no AMX. If it has, oneDNN's products in BF16 are faster. */
     static boolean multipliesHalves(Set<String> features) {
         return !features.contains("amx_bf16");
     }

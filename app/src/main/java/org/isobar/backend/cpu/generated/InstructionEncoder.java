@@ -70,9 +70,9 @@ abstract class InstructionEncoder {
         AND(MAP_0F, NO_PREFIX, 0x54),
         OR(MAP_0F, NO_PREFIX, 0x56),
         XOR(MAP_0F, NO_PREFIX, 0x57),
-        /** Interleaves the lower two lanes of each half of x and y. */
+        /** Interleaves the lower two lanes of each 128 bits of x and y. */
         UNPACK_LOW(MAP_0F, NO_PREFIX, 0x14),
-        /** Interleaves the upper two lanes of each half of x and y. */
+        /** Interleaves the upper two lanes of each 128 bits of x and y. */
         UNPACK_HIGH(MAP_0F, NO_PREFIX, 0x15),
         /** {@code to += x * y} for the upper and for the lower BF16 number of each lane. */
         ADD_DOT_PRODUCT(MAP_0F38, PREFIX_F3, 0x52),

@@ -18,7 +18,7 @@ public final class LayerNormCode {
 
     /** Whether code is available, and rows of so many numbers consist of whole vectors. */
     public static boolean suits(int width) {
-        return GeneratedCode.hasLoops(DType.F32) && width > 0 && width % Lanes.WIDTH == 0;
+        return RowCode.suits(DType.F32, width);
     }
 
     /** Computes the mean and the variance of each row. */

@@ -22,11 +22,16 @@ public final class PackingScratch implements AutoCloseable {
     /** Makes room for {@code needed} bytes for each worker. No product may be running. */
     void reserve(long needed) {
         if (needed > bytes) {
-            arena.close();
-            arena = Arena.ofShared();
-            bytes = 0; // until it is allocated
             long rounded = Math.ceilDiv(needed, CpuWorkspace.CACHE_LINE) * CpuWorkspace.CACHE_LINE;
-            address = arena.allocate(rounded * workers, CpuWorkspace.CACHE_LINE).address();
+            Arena larger = Arena.ofShared();
+            try {
+                address = larger.allocate(rounded * workers, CpuWorkspace.CACHE_LINE).address();
+            } catch (OutOfMemoryError full) {
+                larger.close();
+                throw full;
+            }
+            arena.close();
+            arena = larger;
             bytes = rounded;
         }
     }

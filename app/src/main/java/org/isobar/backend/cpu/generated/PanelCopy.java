@@ -4,7 +4,8 @@ import org.isobar.backend.cpu.generated.InstructionEncoder.Constant;
 import org.isobar.backend.cpu.generated.InstructionEncoder.Operation;
 
 /**
- * Machine code that copies columns of a matrix to a panel, whose rows are next to each other.
+ * Machine code that copies columns of a matrix of elements of 32 bits to a panel, whose rows are next to each other: of
+ * floats, or of pairs of consecutive BF16 numbers in a transposed matrix.
  *
  * @param width      columns of the panel: a multiple of eight
  * @param n          columns to copy; the panel's other columns become zero

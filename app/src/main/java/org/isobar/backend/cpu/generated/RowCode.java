@@ -50,7 +50,8 @@ public final class RowCode {
 
     /** Computes {@code to = factor from} for each row, which has a factor of its own. The others are F32. */
     public static void scale(Rows to, Rows from, Rows factors, int rows, int width) {
-        assert suits(to.dtype, width) : to + ", " + width;
+        assert suits(to.dtype, width) && from.dtype == DType.F32 && factors.dtype == DType.F32
+            : to + ", " + from + ", " + factors + ", " + width;
         to.require(rows, width);
         from.require(rows, width);
         factors.require(rows, 1);

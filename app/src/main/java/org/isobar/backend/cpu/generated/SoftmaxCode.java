@@ -25,7 +25,7 @@ public final class SoftmaxCode {
     private static final MachineCode GRADIENT_IN_HALVES = GeneratedCode.loop(DType.BF16, to -> gradient(to, true));
     private static final int ALL_LANES = (1 << Lanes.WIDTH) - 1;
 
-    // General registers: the arguments of both functions, then what counts.
+    // General registers: the arguments of the weights of a row, then what counts.
     private static final int SCORES = Assembler.RDI;
     private static final int WEIGHTS_TO = Assembler.RSI;
     private static final int SUMS = Assembler.RDX;
@@ -117,8 +117,9 @@ public final class SoftmaxCode {
      *     PowerPolynomial#GREATEST_SUM}
      */
     public static boolean weights(Weights row, long sums, int vectors, float m, float factor) {
-        return vectors == 0 || (row.dtype == DType.F32 ? WEIGHTS : HALVES).run(row.scores, row.weights, sums, vectors,
-            Float.floatToRawIntBits(m), Float.floatToRawIntBits(factor)) == ALL_LANES;
+        boolean single = row.dtype == DType.F32;
+        return vectors == 0 || (single ? WEIGHTS : HALVES).run(row.scores, row.weights, sums, vectors,
+            Float.floatToRawIntBits(single ? m : -m * factor), Float.floatToRawIntBits(factor)) == ALL_LANES;
     }
 
     /** Addresses of tiles: operands in F32, and results of a type, which replace them if it is F32. */

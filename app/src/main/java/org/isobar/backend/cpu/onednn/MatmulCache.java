@@ -19,8 +19,8 @@ import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 
 /**
- * Cache of the products that have been compiled for one device: as {@link GeneratedCode} where that is possible and
- * faster, by oneDNN otherwise. Each is compiled on first request. Only the thread that issues the operations requests
+ * Cache of the products that have been compiled for one device: by our own code where {@link GeneratedCode} has it,
+ * by oneDNN otherwise. Each is compiled on first request. Only the thread that issues the operations requests
  * products; all workers may run a returned product concurrently.
  */
 public final class MatmulCache implements AutoCloseable {

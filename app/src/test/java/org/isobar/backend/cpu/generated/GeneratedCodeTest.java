@@ -24,4 +24,13 @@ final class GeneratedCodeTest {
     void productsHaveTheLongestVectors(InstructionSet set, String features, boolean multiplies) {
         assertEquals(multiplies, GeneratedCode.multiplies(set, Set.of(features.split(" "))));
     }
+
+    @ParameterizedTest
+    @CsvSource({"AVX512, avx512bw avx512vl avx512_bf16, true, true", "AVX512, avx512bw avx512_bf16, false, true",
+        "AVX512, avx512bw avx512vl, false, true", "AVX2, avx512bw avx512vl avx512_bf16, false, true",
+        "AVX512, avx512bw avx512vl avx512_bf16 amx_bf16, true, false"})
+    void halvesNeedTheirInstructions(InstructionSet set, String features, boolean converts, boolean multiplies) {
+        assertEquals(converts, GeneratedCode.convertsHalves(set, Set.of(features.split(" "))));
+        assertEquals(multiplies, GeneratedCode.multipliesHalves(Set.of(features.split(" "))));
+    }
 }
