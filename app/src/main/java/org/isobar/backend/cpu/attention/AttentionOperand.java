@@ -93,7 +93,7 @@ final class AttentionOperand {
         if (single) {
             return null;
         }
-        throw new IllegalStateException(packing.key() + " is packed to " + packing.bytes() + " bytes, which exceeds " + room);
+        throw new IllegalStateException(packing.key() + " takes " + packing.bytes() + " bytes, more than " + room);
     }
 
     /** Maximum bytes of the operand for {@code heads} heads. */

@@ -81,7 +81,7 @@ final class PanelMatmulTest {
         }
         new Case(kind, form, finish, 14, 50, 256, aTransposed, bTransposed).check();
         new Case(kind, form, finish, 29, 96, 10, aTransposed, bTransposed).check();
-        new Case(kind, form, finish, 6, 16, 700, aTransposed, bTransposed).check(); // several parts of the sums, if they are F32
+        new Case(kind, form, finish, 6, 16, 700, aTransposed, bTransposed).check(); // sums in F32 have several parts
         new Case(kind, form, finish, 512 - GAP, 3, 300, aTransposed, bTransposed).check(); // rows of a power of two
     }
 
