@@ -96,7 +96,7 @@ final class AttentionBackward {
             double natural = lse.getAtIndex(ValueLayout.JAVA_FLOAT, blocks.queryRow(head, block) + row);
             references.setAtIndex(ValueLayout.JAVA_FLOAT, row, (float) (-natural / Math.log(2)));
         }
-        AttentionElements.dotRows(dtype, perQuery(DELTAS, head, block), blocks.queryRows(tensors.dOut(), head, block),
+        AttentionElements.dotRows(perQuery(DELTAS, head, block), blocks.queryRows(tensors.dOut(), head, block),
             blocks.queryRows(tensors.out(), head, block), blocks.queries().length(block), headDim);
     }
 

@@ -2,6 +2,7 @@ package org.isobar.backend.cpu.attention;
 
 import java.lang.foreign.MemorySegment;
 
+import org.isobar.backend.cpu.generated.RowCode;
 import org.isobar.backend.cpu.parallel.BlockedRange;
 import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.device.ops.AttentionShape;
@@ -67,9 +68,9 @@ record AttentionBlocks(AttentionShape shape, BlockedRange queries, BlockedRange 
     }
 
     /** The rows of a head's queries, starting at {@code block}, in a tensor (B, Tq, H, D). */
-    AttentionRows queryRows(Tensor tensor, int head, int block) {
-        return new AttentionRows(HostStorage.of(tensor).asSlice(query(head, block) * tensor.dtype().bytes()), 0,
-            Math.toIntExact(channels()));
+    RowCode.Rows queryRows(Tensor tensor, int head, int block) {
+        return new RowCode.Rows(HostStorage.of(tensor).asSlice(query(head, block) * tensor.dtype().bytes()),
+            tensor.dtype(), Math.toIntExact(channels()));
     }
 
     /** One query of a block in a tensor (B, Tq, H, D). */

@@ -88,46 +88,43 @@ final class AttentionElements {
      *
      * @param factors one for each row
      */
-    static void scaleRows(DType dtype, AttentionRows to, AttentionRows from, AttentionRows factors, int rows,
-        int count) {
-        if (RowCode.suits(dtype, count)) {
-            RowCode.scale(to.operand(dtype, rows, count), from.operand(DType.F32, rows, count),
-                factors.operand(DType.F32, rows, 1), rows, count);
+    static void scaleRows(RowCode.Rows to, RowCode.Rows from, RowCode.Rows factors, int rows, int count) {
+        if (RowCode.suits(to.dtype(), count)) {
+            RowCode.scale(to, from, factors, rows, count);
             return;
         }
         for (int row = 0; row < rows; row++) {
-            scale(dtype, to.memory(), to.at(row), from.memory(), from.at(row), count,
-                factors.memory().getAtIndex(ValueLayout.JAVA_FLOAT, factors.at(row)));
+            scale(to.dtype(), to.memory(), row * to.stride(), from.memory(), row * from.stride(), count,
+                factors.memory().getAtIndex(ValueLayout.JAVA_FLOAT, (long) row * factors.stride()));
         }
     }
 
     /** Computes the dot product of {@code count} elements of each row of x and of y, which have the same stride. */
-    static void dotRows(DType dtype, MemorySegment results, AttentionRows x, AttentionRows y, int rows, int count) {
+    static void dotRows(MemorySegment results, RowCode.Rows x, RowCode.Rows y, int rows, int count) {
         assert x.stride() == y.stride() : x + ", " + y;
-        if (RowCode.suits(dtype, count)) {
-            RowCode.dot(results, x.operand(dtype, rows, count), y.operand(dtype, rows, count), rows, count);
+        if (RowCode.suits(x.dtype(), count)) {
+            RowCode.dot(results, x, y, rows, count);
         } else {
-            dotRowsInJava(dtype, results, x, y, rows, count);
+            dotRowsInJava(results, x, y, rows, count);
         }
     }
 
-    static void dotRowsInJava(DType dtype, MemorySegment results, AttentionRows x, AttentionRows y, int rows,
-        int count) {
+    static void dotRowsInJava(MemorySegment results, RowCode.Rows x, RowCode.Rows y, int rows, int count) {
         for (int row = 0; row < rows; row++) {
             results.setAtIndex(ValueLayout.JAVA_FLOAT, row,
-                dot(dtype, x.memory(), x.at(row), y.memory(), y.at(row), count));
+                dot(x.dtype(), x.memory(), y.memory(), row * x.stride(), count));
         }
     }
 
-    private static float dot(DType dtype, MemorySegment x, int xFirst, MemorySegment y, int yFirst, int count) {
+    private static float dot(DType dtype, MemorySegment x, MemorySegment y, int first, int count) {
         FloatVector sum = FloatVector.zero(Lanes.F32);
         int i = 0;
         for (; i <= count - WIDTH; i += WIDTH) {
-            sum = load(dtype, x, xFirst + i).fma(load(dtype, y, yFirst + i), sum);
+            sum = load(dtype, x, first + i).fma(load(dtype, y, first + i), sum);
         }
         if (i < count) {
             VectorMask<Float> rest = Lanes.below(i, count);
-            sum = load(dtype, x, xFirst + i, rest).fma(load(dtype, y, yFirst + i, rest), sum);
+            sum = load(dtype, x, first + i, rest).fma(load(dtype, y, first + i, rest), sum);
         }
         return Lanes.sum(sum);
     }

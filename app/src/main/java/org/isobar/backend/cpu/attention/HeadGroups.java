@@ -2,6 +2,7 @@ package org.isobar.backend.cpu.attention;
 
 import java.lang.foreign.MemorySegment;
 
+import org.isobar.backend.cpu.generated.RowCode;
 import org.isobar.backend.cpu.parallel.BlockedRange;
 import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.backend.cpu.product.MatrixStack;
@@ -92,7 +93,7 @@ record HeadGroups(AttentionShape shape, int heads) {
     }
 
     /** The rows of one head's queries in a tensor (B, Tq, H, D). */
-    AttentionRows queriesOf(Tensor tensor, int head) {
+    RowCode.Rows queriesOf(Tensor tensor, int head) {
         return blocks().queryRows(tensor, head, 0);
     }
 }

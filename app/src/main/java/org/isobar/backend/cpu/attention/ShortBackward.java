@@ -106,7 +106,7 @@ final class ShortBackward {
                 (float) (-natural / Math.log(2)));
         }
         long deltas = space.own()[DELTAS] / Float.BYTES + first;
-        AttentionElements.dotRows(dtype, Lanes.slice(own, deltas, deltas + groups.queries()),
+        AttentionElements.dotRows(Lanes.slice(own, deltas, deltas + groups.queries()),
             groups.queriesOf(tensors.dOut(), head), groups.queriesOf(tensors.out(), head), groups.queries(),
             groups.headDim());
     }

@@ -3,6 +3,7 @@ package org.isobar.backend.cpu.attention;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
+import org.isobar.backend.cpu.generated.RowCode;
 import org.isobar.backend.cpu.onednn.MatmulCache;
 import org.isobar.backend.cpu.parallel.WorkerPool;
 import org.isobar.backend.cpu.product.MatrixStack;
@@ -106,14 +107,19 @@ final class ShortForward {
         MemorySegment lse = HostStorage.of(tensors.lse());
         int sums = floatIndex(SUMS) + first * Lanes.WIDTH;
         SoftmaxTile.toInverseSums(own, sums, groups.queries());
-        AttentionElements.scaleRows(dtype, groups.queriesOf(tensors.out(), head),
-            new AttentionRows(own, floatIndex(OUT) + first * groups.headDim(), groups.headDim()),
-            new AttentionRows(own, sums + SoftmaxTile.INVERSE, Lanes.WIDTH), groups.queries(), groups.headDim());
+        AttentionElements.scaleRows(groups.queriesOf(tensors.out(), head),
+            floats(own, floatIndex(OUT) + first * groups.headDim(), groups.headDim()),
+            floats(own, sums + SoftmaxTile.INVERSE, Lanes.WIDTH), groups.queries(), groups.headDim());
         for (int row = 0; row < groups.queries(); row++) {
             double m = own.getAtIndex(ValueLayout.JAVA_FLOAT, floatIndex(MAXIMA) + first + row);
             double sum = own.get(ValueLayout.JAVA_DOUBLE, (sums + (long) row * Lanes.WIDTH) * Float.BYTES);
             lse.setAtIndex(ValueLayout.JAVA_FLOAT, (long) head * groups.queries() + row,
                 (float) (m * groups.shape().scale() + Math.log(sum)));
         }
+    }
+
+    /** Rows of floats that begin at an index. */
+    private static RowCode.Rows floats(MemorySegment own, long first, int stride) {
+        return new RowCode.Rows(own.asSlice(first * Float.BYTES), DType.F32, stride);
     }
 }

@@ -1,5 +1,7 @@
 package org.isobar.backend.cpu.generated;
 
+import org.isobar.tensor.DType;
+
 /**
  * Encodes the few instructions of which the kernels consist, for x86-64 in 64-bit mode (Intel, "Software Developer's
  * Manual", volume 2). Vector registers have floats or integers of 32 bits, or half as many doubles, and are numbered
@@ -119,6 +121,16 @@ final class Assembler extends ScalarAssembler {
         modRm(DIRECT, from, from);
         evex(MAP_0F, PREFIX_F2 | WIDE, 0x7F, from, UNUSED, base, ALL_256 | mask); // vmovdqu16
         memory(from, base, displacement);
+    }
+
+    /** Stores floats as numbers of a type, and moves the address behind them. Rounding changes {@code from}. */
+    void storeNext(DType dtype, int address, int from) {
+        if (dtype == DType.BF16) {
+            storeHalves(address, 0, 0, from);
+        } else {
+            store(address, 0, from);
+        }
+        increase(address, (long) set.lanes * dtype.bytes());
     }
 
     /** Sets all lanes to the float in memory. */

@@ -26,10 +26,21 @@ final class PanelCopies implements AutoCloseable {
     }
 
     private MachineCode copy(Packing.Key operand, int columns, long steps) {
-        long stride = operand.stride() * operand.dtype().bytes();
-        return operand.dtype() == DType.BF16 && !operand.transposed()
-            ? new PairCopy(panel.columns(), columns, Math.toIntExact(steps), stride).compile()
-            : new PanelCopy(panel.columns(), columns, Math.toIntExact(steps), stride, operand.transposed()).compile();
+        return copy(operand.dtype(), panel.columns(), columns, steps, operand.stride(), operand.transposed());
+    }
+
+    /**
+     * Generates the code that copies columns of a matrix to a panel, or rows of its transpose.
+     *
+     * @param width  columns of the panel
+     * @param n      columns to copy
+     * @param steps  rows of the panel
+     * @param stride elements from one stored row of the matrix to the next
+     */
+    static MachineCode copy(DType dtype, int width, int n, long steps, long stride, boolean transposed) {
+        long bytes = stride * dtype.bytes();
+        return dtype == DType.BF16 && !transposed ? new PairCopy(width, n, Math.toIntExact(steps), bytes).compile()
+            : new PanelCopy(width, n, Math.toIntExact(steps), bytes, transposed).compile();
     }
 
     /** Copies to the panel at the given address, from the first row of {@code b} on. */

@@ -75,10 +75,6 @@ public final class PanelMatmul implements Matmul {
         }
     }
 
-    private boolean isHalf() {
-        return key.right().dtype() == DType.BF16;
-    }
-
     private long allSteps() {
         return Panel.steps(key.right().dtype(), key.right().k());
     }
@@ -96,7 +92,8 @@ public final class PanelMatmul implements Matmul {
     }
 
     private boolean copiesLeft() {
-        return key.aTransposed() && (isHalf() || key.form() == Form.PLAIN && key.aStride() % COLLISION == 0);
+        return key.aTransposed() && (key.right().dtype() == DType.BF16
+            || key.form() == Form.PLAIN && key.aStride() % COLLISION == 0);
     }
 
     /** An odd number of cache lines, so that copied rows spread over all cache sets. */
@@ -109,10 +106,8 @@ public final class PanelMatmul implements Matmul {
     }
 
     private MachineCode leftCopy(long steps) {
-        int rows = Math.toIntExact(key.m());
-        long stride = key.aStride() * key.right().dtype().bytes();
-        return isHalf() ? new PairCopy(copiedStride(), rows, (int) steps, stride).compile()
-            : new PanelCopy(copiedStride(), rows, (int) steps, stride, false).compile();
+        return PanelCopies.copy(key.right().dtype(), copiedStride(), Math.toIntExact(key.m()), steps, key.aStride(),
+            false);
     }
 
     private PanelProduct product(long part, long number) {

@@ -8,8 +8,7 @@ import org.isobar.tensor.DType;
 
 /**
  * Machine code of loops over rows of whole vectors in F32 or BF16, with the bits of the loops in {@code
- * AttentionElements}, except that BF16 results below the least normal number are zero. Memory starts with the first
- * row. Strides count elements.
+ * AttentionElements}, except that BF16 results below the least normal number are zero.
  */
 public final class RowCode {
     private static final MachineCode DOT = GeneratedCode.loop(to -> dot(to, DType.F32));
@@ -24,15 +23,20 @@ public final class RowCode {
         return GeneratedCode.hasLoops(dtype) && width > 0 && width % Lanes.WIDTH == 0;
     }
 
-    /** Rows in memory. */
-    public record Rows(MemorySegment memory, DType dtype, long stride) {
+    /**
+     * Rows of elements.
+     *
+     * @param memory starts with the first row
+     * @param stride elements from one row to the next
+     */
+    public record Rows(MemorySegment memory, DType dtype, int stride) {
         private void require(int rows, int width) {
-            GeneratedCode.requireBytes(memory, ((rows - 1) * stride + width) * dtype.bytes());
+            GeneratedCode.requireBytes(memory, ((rows - 1L) * stride + width) * dtype.bytes());
         }
 
         /** Bytes from the end of a row to the next. */
         private long gap(int width) {
-            return (stride - width) * dtype.bytes();
+            return (long) (stride - width) * dtype.bytes();
         }
     }
 
@@ -57,8 +61,8 @@ public final class RowCode {
         factors.require(rows, 1);
         if (rows > 0) {
             (to.dtype == DType.F32 ? SCALE : SCALE_TO_HALVES).run(to.memory.address(), to.gap(width),
-                from.memory.address(), from.gap(width), factors.memory.address(), factors.stride * Float.BYTES, rows,
-                width / Lanes.WIDTH, 0, 0);
+                from.memory.address(), from.gap(width), factors.memory.address(),
+                (long) factors.stride * Float.BYTES, rows, width / Lanes.WIDTH, 0, 0);
         }
     }
 
@@ -114,12 +118,7 @@ public final class RowCode {
         to.load64(vectors, Assembler.RSP, Assembler.SEVENTH + Long.BYTES);
         to.forEachVector(vectors, () -> {
             to.apply(Operation.MULTIPLY, value, factor, from, 0);
-            if (dtype == DType.F32) {
-                to.store(result, 0, value);
-            } else {
-                to.storeHalves(result, 0, 0, value);
-            }
-            to.increase(result, Lanes.WIDTH * dtype.bytes());
+            to.storeNext(dtype, result, value);
         }, from);
         to.add64(result, resultGap);
         to.add64(from, gap);

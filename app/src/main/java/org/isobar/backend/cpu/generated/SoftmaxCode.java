@@ -16,13 +16,15 @@ import org.isobar.tensor.DType;
  */
 public final class SoftmaxCode {
     private static final MachineCode MAXIMA = GeneratedCode.loop(SoftmaxCode::maxima);
-    private static final MachineCode ROWS_OF_WEIGHTS = GeneratedCode.loop(to -> rowsOfWeights(to, false));
-    private static final MachineCode ROWS_OF_HALVES = GeneratedCode.loop(DType.BF16, to -> rowsOfWeights(to, true));
-    private static final MachineCode WEIGHTS = GeneratedCode.loop(to -> weights(to, false));
-    private static final MachineCode HALVES = GeneratedCode.loop(DType.BF16, to -> weights(to, true));
+    private static final MachineCode ROWS_OF_WEIGHTS = GeneratedCode.loop(to -> rowsOfWeights(to, DType.F32));
+    private static final MachineCode ROWS_OF_HALVES =
+        GeneratedCode.loop(DType.BF16, to -> rowsOfWeights(to, DType.BF16));
+    private static final MachineCode WEIGHTS = GeneratedCode.loop(to -> weights(to, DType.F32));
+    private static final MachineCode HALVES = GeneratedCode.loop(DType.BF16, to -> weights(to, DType.BF16));
     private static final MachineCode SUMS_OF_ROWS = GeneratedCode.loop(SoftmaxCode::sums);
-    private static final MachineCode GRADIENT = GeneratedCode.loop(to -> gradient(to, false));
-    private static final MachineCode GRADIENT_IN_HALVES = GeneratedCode.loop(DType.BF16, to -> gradient(to, true));
+    private static final MachineCode GRADIENT = GeneratedCode.loop(to -> gradient(to, DType.F32));
+    private static final MachineCode GRADIENT_IN_HALVES =
+        GeneratedCode.loop(DType.BF16, to -> gradient(to, DType.BF16));
     private static final int ALL_LANES = (1 << Lanes.WIDTH) - 1;
 
     // General registers: the arguments of the weights of a row, then what counts.
@@ -160,30 +162,31 @@ public final class SoftmaxCode {
         to.repeat(rows, row);
     }
 
-    private static void rowsOfWeights(Assembler to, boolean half) {
+    private static void rowsOfWeights(Assembler to, DType dtype) {
+        boolean rough = dtype == DType.BF16;
         int maxima = Assembler.RCX;
         int extents = Assembler.R8;
         int rows = Assembler.R10;
         to.broadcastBits(FACTOR, FACTOR_BITS);
         to.load(LEAST, to.repeated(PowerPolynomial.LEAST));
-        Power power = new Power(to, half);
+        Power power = new Power(to, rough);
         to.copy(rows, extents);
         to.takeUpperHalf(rows);
         int row = to.position();
         to.broadcast(M, maxima, 0);
-        if (half) {
+        if (rough) {
             to.apply(Operation.MULTIPLY, M, M, FACTOR);
             to.apply(Operation.XOR, M, M, to.repeated(Integer.MIN_VALUE));
         }
         to.zero(SUM);
         to.copy(REMAINING, extents);
         to.forEachVector(REMAINING, () -> {
-            exponents(to, half);
+            exponents(to, rough);
             to.apply(Operation.MAXIMUM, X, LEAST, X); // NaN remains NaN
             to.apply(Operation.ADD, SHIFTED, X, ROUND);
             power.compute();
             to.apply(Operation.ADD, SUM, SUM, P);
-            store(to, half, WEIGHTS_TO, P);
+            to.storeNext(dtype, WEIGHTS_TO, P);
         }, SCORES);
         to.store(SUMS, 0, SUM);
         to.increase(maxima, Float.BYTES);
@@ -199,17 +202,6 @@ public final class SoftmaxCode {
         } else {
             to.apply(Operation.SUBTRACT, X, X, M);
             to.apply(Operation.MULTIPLY, X, X, FACTOR);
-        }
-    }
-
-    /** Stores a vector, which changes if it is rounded, and moves the address to the next. */
-    private static void store(Assembler to, boolean half, int address, int vector) {
-        if (half) {
-            to.storeHalves(address, 0, 0, vector);
-            to.increase(address, (long) Lanes.WIDTH * Short.BYTES);
-        } else {
-            to.store(address, 0, vector);
-            to.increase(address, (long) Lanes.WIDTH * Float.BYTES);
         }
     }
 
@@ -236,28 +228,29 @@ public final class SoftmaxCode {
         }, sums);
     }
 
-    private static void weights(Assembler to, boolean half) {
+    private static void weights(Assembler to, DType dtype) {
+        boolean rough = dtype == DType.BF16;
         Constant within = to.repeated(PowerPolynomial.WITHIN);
         to.broadcastBits(M, REFERENCE_BITS);
         to.broadcastBits(FACTOR, FACTOR_BITS);
-        Power power = new Power(to, half);
+        Power power = new Power(to, rough);
         to.load(SUM, SUMS, 0);
         to.zero(RANGE);
         to.forEachVector(VECTORS, () -> {
-            exponents(to, half);
+            exponents(to, rough);
             to.apply(Operation.ADD, SHIFTED, X, ROUND);
             to.apply(Operation.XOR, P, SHIFTED, within);
             to.apply(Operation.OR, RANGE, RANGE, P);
             power.compute();
             to.apply(Operation.ADD, SUM, SUM, P);
-            store(to, half, WEIGHTS_TO, P);
+            to.storeNext(dtype, WEIGHTS_TO, P);
         }, SCORES);
         to.store(SUMS, 0, SUM);
         to.test(Assembler.RAX, RANGE, to.repeated(PowerPolynomial.BEYOND), SUM,
             to.repeated(PowerPolynomial.GREATEST_SUM), X);
     }
 
-    private static void gradient(Assembler to, boolean half) {
+    private static void gradient(Assembler to, DType dtype) {
         to.broadcastBits(FACTOR, GRADIENT_FACTOR_BITS);
         Power power = new Power(to, false);
         to.load(LEAST, to.repeated(PowerPolynomial.LEAST));
@@ -278,8 +271,8 @@ public final class SoftmaxCode {
             to.load(X, D_WEIGHTS, 0);
             to.apply(Operation.SUBTRACT, X, X, DELTA, 0);
             to.apply(Operation.MULTIPLY, X, X, P);
-            store(to, half, RESULTS, P);
-            store(to, half, D_SCORES, X);
+            to.storeNext(dtype, RESULTS, P);
+            to.storeNext(dtype, D_SCORES, X);
         }, SCORES, D_WEIGHTS, REFERENCE, DELTA);
         to.repeat(ROWS, row);
     }

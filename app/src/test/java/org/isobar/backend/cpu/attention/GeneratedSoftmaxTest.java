@@ -11,6 +11,7 @@ import java.util.Arrays;
 
 import org.isobar.backend.cpu.FloatBits;
 import org.isobar.backend.cpu.generated.GeneratedCode;
+import org.isobar.backend.cpu.generated.RowCode;
 import org.isobar.backend.cpu.generated.SoftmaxCode;
 import org.isobar.backend.cpu.vector.Bfloat16;
 import org.isobar.backend.cpu.vector.Lanes;
@@ -116,23 +117,28 @@ final class GeneratedSoftmaxTest {
         int rows = 4;
         int width = 2 * Lanes.WIDTH;
         try (Arena arena = Arena.ofConfined()) {
-            AttentionRows x = new AttentionRows(operands(arena, 6, dtype), 3, width + 5);
-            AttentionRows y = new AttentionRows(operands(arena, 7, dtype), 1, width + 5);
-            AttentionRows from = new AttentionRows(numbers(arena, 7, COUNT), 1, width + 5);
-            AttentionRows factors = new AttentionRows(numbers(arena, 8, COUNT), 2, 3);
+            MemorySegment whole = operands(arena, 6, dtype);
+            RowCode.Rows x = rows(whole, dtype, 3, width + 5);
+            RowCode.Rows y = rows(operands(arena, 7, dtype), dtype, 1, width + 5);
+            RowCode.Rows from = rows(numbers(arena, 7, COUNT), DType.F32, 1, width + 5);
+            RowCode.Rows factors = rows(numbers(arena, 8, COUNT), DType.F32, 2, 3);
             MemorySegment results = numbers(arena, 9, rows + 1);
             MemorySegment expected = arena.allocate(results.byteSize()).copyFrom(results);
-            AttentionElements.dotRowsInJava(dtype, expected, x, y, rows, width);
-            AttentionElements.dotRows(dtype, results, x, y, rows, width);
+            AttentionElements.dotRowsInJava(expected, x, y, rows, width);
+            AttentionElements.dotRows(results, x, y, rows, width);
             assertEquals(-1, expected.mismatch(results));
-            MemorySegment copy = arena.allocate(x.memory().byteSize()).copyFrom(x.memory());
+            MemorySegment copy = arena.allocate(whole.byteSize()).copyFrom(whole);
             for (int row = 0; row < rows; row++) {
-                AttentionElements.scale(dtype, copy, x.at(row), from.memory(), from.at(row), width,
-                    factors.memory().getAtIndex(ValueLayout.JAVA_FLOAT, factors.at(row)), 0);
+                AttentionElements.scale(dtype, copy, 3 + row * x.stride(), from.memory(), row * from.stride(), width,
+                    factors.memory().getAtIndex(ValueLayout.JAVA_FLOAT, (long) row * factors.stride()), 0);
             }
-            AttentionElements.scaleRows(dtype, x, from, factors, rows, width);
-            assertEquals(-1, copy.mismatch(x.memory()));
+            AttentionElements.scaleRows(x, from, factors, rows, width);
+            assertEquals(-1, copy.mismatch(whole));
         }
+    }
+
+    private static RowCode.Rows rows(MemorySegment memory, DType dtype, int first, int stride) {
+        return new RowCode.Rows(memory.asSlice((long) first * dtype.bytes()), dtype, stride);
     }
 
     private static MemorySegment operands(Arena arena, long seed, DType dtype) {
