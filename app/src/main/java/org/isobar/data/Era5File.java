@@ -26,7 +26,6 @@ public final class Era5File implements AutoCloseable {
     /** The data set and its dimensions. */
     static final Hdf5Fields.Form FORM =
         new Hdf5Fields.Form(FIELDS, List.of("time", "channel", "latitude", "longitude"));
-    private static final long IN_PLACE = 1 << 12; // numbers of a chunk that are normalized while in the L1 cache
 
     private final Hdf5Fields fields;
     private final FloatEncoding encoding;
@@ -191,7 +190,7 @@ public final class Era5File implements AutoCloseable {
         try {
             if (fields.isMapped()) {
                 long from = ((long) time * stored.channels() * stored.height() + firstRow) * stored.width();
-                encoding.copyMapped(fields.mapped(), from * encoding.bytes(), (long) rows * stored.width(), target,
+                encoding.normalize(fields.mapped(), from * encoding.bytes(), (long) rows * stored.width(), 0, 1, target,
                     offset);
             } else {
                 readRowsOfChunks(time, firstRow, rows, target, offset);
@@ -272,8 +271,8 @@ public final class Era5File implements AutoCloseable {
         long first = ((long) (time - start[0]) * size[1] + choice.indices()[c] - start[1]) * size[2];
         for (int j = 0; j < (wholeRows ? 1 : height); j++) {
             long to = ((long) c * window.height() + start[2] + j) * window.width() + start[3];
-            decode(chunk, (first + j) * size[3], run, normalization.means()[c], normalization.spreads()[c], target,
-                offset + to * Float.BYTES);
+            encoding.normalize(chunk, (first + j) * size[3] * encoding.bytes(), run, normalization.means()[c],
+                normalization.spreads()[c], target, offset + to * Float.BYTES);
         }
     }
 
@@ -311,24 +310,9 @@ public final class Era5File implements AutoCloseable {
                     long from = (((long) (time - start[0]) * size[1] + c - start[1]) * size[2] + j - start[2])
                         * size[3];
                     long to = offset + ((long) row * stored.width() + start[3]) * Float.BYTES;
-                    decode(chunk, from, run, 0, 1, target, to);
+                    encoding.normalize(chunk, from * encoding.bytes(), run, 0, 1, target, to);
                 }
             }
-        }
-    }
-
-    /** Normalizes numbers of a chunk. */
-    private void decode(MemorySegment chunk, long from, long run, float mean, float spread, MemorySegment target,
-                        long to) {
-        if (encoding.bytes() != Float.BYTES) {
-            encoding.normalize(chunk, from * encoding.bytes(), run, mean, spread, target, to);
-            return;
-        }
-        for (long i = 0; i < run; i += IN_PLACE) { // vectors loaded from a byte array are heap objects, half as fast
-            long count = Math.min(IN_PLACE, run - i);
-            long at = to + i * Float.BYTES;
-            MemorySegment.copy(chunk, (from + i) * Float.BYTES, target, at, count * Float.BYTES);
-            encoding.normalize(target, at, count, mean, spread, target, at);
         }
     }
 

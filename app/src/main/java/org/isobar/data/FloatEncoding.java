@@ -9,9 +9,10 @@ import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorShape;
 import jdk.incubator.vector.VectorSpecies;
 
+import org.isobar.backend.cpu.generated.ArrayCode;
+
 /**
- * Size and byte order of the floating-point numbers in a file. {@link #normalize} converts them in a single pass: load,
- * swap bytes, subtract, divide, narrow, store.
+ * Size and byte order of the floating-point numbers in a file.
  */
 enum FloatEncoding {
     /** IEEE 754 binary32, least significant byte first. */
@@ -28,6 +29,7 @@ enum FloatEncoding {
     private static final VectorSpecies<Float> NARROWED =
         VectorSpecies.of(float.class, VectorShape.forBitSize(DOUBLES.vectorBitSize() / 2));
     private static final long BLOCK = 1 << 14; // numbers
+    private static final long IN_PLACE = 1 << 12; // numbers that stay in the L1 cache between copy and arithmetic
     /** The target's numbers: single precision, native byte order, at any address. */
     static final ValueLayout.OfFloat TARGET = ValueLayout.JAVA_FLOAT_UNALIGNED;
 
@@ -55,57 +57,48 @@ enum FloatEncoding {
     }
 
     /**
-     * Reads numbers as they are from a file that is mapped into memory, in single precision and native byte order.
-     *
-     * @param from byte offset in {@code mapped}
-     * @param to   byte offset in {@code target}
-     */
-    void copyMapped(MemorySegment mapped, long from, long count, MemorySegment target, long to) {
-        if (bytes == Float.BYTES && order == ByteOrder.nativeOrder()) {
-            MemorySegment.copy(mapped, from, target, to, count * bytes);
-        } else {
-            normalize(mapped, from, count, 0, 1, target, to);
-        }
-    }
-
-    /**
      * Computes {@code target[i] = (source[i] - mean) / spread} for {@code count} consecutive numbers. Arithmetic is in
-     * the precision of the source; the result is in single precision and native byte order.
+     * the precision of the source; the result is in single precision and native byte order. A mean of 0 and a spread of
+     * 1 copy numbers in single precision as they are.
      *
      * <p>The source may be a mapped file. A page that cannot be read, as the file was shortened or the disk failed, is
-     * an {@code InternalError}, because each block begins with a plain read of its last byte. In a compiled method with
-     * a plain read, the JVM throws that error for its reads of vectors, too; in others, these end the JVM. While this
-     * method is not compiled, its plain read finds that the file was shortened before the block; a fault within the
-     * block may still end the JVM.
+     * an {@code InternalError}. Numbers in single precision are copied first, which is safe. Of double precision, each
+     * block begins with a plain read of its last byte. In a compiled method with a plain read, the JVM throws that
+     * error for its reads of vectors, too; in others, these end the JVM. While this method is not compiled, its plain
+     * read finds that the file was shortened before the block; a fault within the block may still end the JVM.
      *
      * @param from byte offset in {@code source}
      * @param to   byte offset in {@code target}
      */
     void normalize(MemorySegment source, long from, long count, float mean, float spread,
                    MemorySegment target, long to) {
-        if (bytes == 4) {
-            normalizeFloats(source, from, count, mean, spread, target, to);
-        } else {
+        if (bytes == Double.BYTES) {
             normalizeDoubles(source, from, count, mean, spread, target, to);
+        } else if (mean == 0 && spread == 1) {
+            copy(source, from, count, target, to);
+        } else {
+            for (long i = 0; i < count; i += IN_PLACE) {
+                int block = (int) Math.min(IN_PLACE, count - i);
+                copy(source, from + 4 * i, block, target, to + 4 * i);
+                normalizeInPlace(target, to + 4 * i, block, mean, spread);
+            }
         }
     }
 
-    private void normalizeFloats(MemorySegment source, long from, long count, float mean, float spread,
-                                 MemorySegment target, long to) {
+    private void copy(MemorySegment source, long from, long count, MemorySegment target, long to) {
+        MemorySegment.copy(source, floatLayout, from, target, TARGET, to, count);
+    }
+
+    private static void normalizeInPlace(MemorySegment numbers, long from, int count, float mean, float spread) {
         ByteOrder nativeOrder = ByteOrder.nativeOrder();
-        FloatVector means = FloatVector.broadcast(FLOATS, mean);
-        FloatVector spreads = FloatVector.broadcast(FLOATS, spread);
-        long i = 0;
-        while (i < count) {
-            long end = Math.min(count, i + BLOCK);
-            source.get(ValueLayout.JAVA_BYTE, from + 4 * end - 1);
-            for (; i <= end - FLOATS.length(); i += FLOATS.length()) {
-                FloatVector.fromMemorySegment(FLOATS, source, from + 4 * i, order).sub(means).div(spreads)
-                    .intoMemorySegment(target, to + 4 * i, nativeOrder);
-            }
-            for (; i < end; i++) {
-                target.set(TARGET, to + 4 * i, (source.get(floatLayout, from + 4 * i) - mean) / spread);
-            }
+        int i = numbers.isNative() ? ArrayCode.normalize(numbers, from, count, mean, spread) : 0;
+        for (; i <= count - FLOATS.length(); i += FLOATS.length()) {
+            FloatVector.fromMemorySegment(FLOATS, numbers, from + 4L * i, nativeOrder).sub(mean).div(spread)
+                .intoMemorySegment(numbers, from + 4L * i, nativeOrder);
+        }
+        for (; i < count; i++) {
+            long at = from + 4L * i;
+            numbers.set(TARGET, at, (numbers.get(TARGET, at) - mean) / spread);
         }
     }
 

@@ -41,10 +41,9 @@ final class TrainingCheckpoints {
         saved = progress.iterations();
     }
 
-    /** Saves a first checkpoint and waits for it, so that a run that cannot save fails at its start. */
+    /** Saves a first checkpoint, so that a run that cannot save says so at its start. */
     void trainingBegins() {
         save();
-        awaitAll();
     }
 
     /** Raises this rank's signal for the next step. */
@@ -146,11 +145,6 @@ final class TrainingCheckpoints {
     /** Waits until all ranks have written the last checkpoint: a rank waits only a limited time for others' files. */
     private void awaitTurn() {
         saver.awaitTurn();
-        consensus.barrier();
-    }
-
-    private void awaitAll() {
-        saver.await();
         consensus.barrier();
     }
 }

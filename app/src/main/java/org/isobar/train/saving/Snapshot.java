@@ -4,10 +4,10 @@ import static org.isobar.device.OutOfDeviceMemoryException.gigabytes;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 
+import org.isobar.backend.cpu.generated.FiniteCode;
 import org.isobar.checkpoint.TensorSlice;
 import org.isobar.device.Device;
 import org.isobar.device.OutOfDeviceMemoryException;
@@ -18,8 +18,6 @@ import org.isobar.train.step.ModelState;
 
 /** A copy in host memory of a rank's share of a checkpoint, which is written to disk while training continues. */
 public final class Snapshot implements AutoCloseable {
-    private static final int EXPONENT_MASK = 0x7f80_0000; // of binary32; infinities and NaN have all these bits set
-
     private final Device device;
     private final long allRanks;
     private final List<Copy> copies = new ArrayList<>();
@@ -85,11 +83,7 @@ public final class Snapshot implements AutoCloseable {
     }
 
     private static void write(Copy copy, MemorySegment destination) {
-        int largestExponent = 0;
-        for (long at = 0; at < copy.host().byteSize(); at += Float.BYTES) {
-            largestExponent = Math.max(largestExponent, copy.host().get(ValueLayout.JAVA_INT, at) & EXPONENT_MASK);
-        }
-        if (largestExponent == EXPONENT_MASK) {
+        if (!FiniteCode.areFinite(copy.host())) {
             throw new UserException(copy.original().name() + " has numbers that are not finite, so training has "
                 + "diverged; lower lr, or lengthen warmup");
         }

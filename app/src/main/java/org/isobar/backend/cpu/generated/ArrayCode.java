@@ -1,9 +1,11 @@
 package org.isobar.backend.cpu.generated;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 
 import org.isobar.backend.cpu.generated.InstructionEncoder.Operation;
 import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.tensor.DType;
 
 /**
  * Machine code of short loops over arrays in single precision. Each method computes the elements of the whole vectors,
@@ -14,6 +16,7 @@ public final class ArrayCode {
     private static final MachineCode ADD_SCALED = GeneratedCode.loop(ArrayCode::addScaled);
     private static final MachineCode SCALE = GeneratedCode.loop(ArrayCode::scale);
     private static final MachineCode SCALED_DIFFERENCE = GeneratedCode.loop(ArrayCode::scaledDifference);
+    private static final MachineCode NORMALIZE = GeneratedCode.loop(ArrayCode::normalize);
 
     // General registers: the arguments.
     private static final int TO = Assembler.RDI;
@@ -46,6 +49,22 @@ public final class ArrayCode {
     /** Computes {@code z = factor * (x - y)}. */
     public static int scaledDifference(MemorySegment z, MemorySegment x, MemorySegment y, float factor) {
         return run(SCALED_DIFFERENCE, z, x, y, factor);
+    }
+
+    /**
+     * Computes {@code x = (x - mean) / spread} for a part of {@code x}, without a segment for it.
+     *
+     * @param from  offset of the first number in bytes, not necessarily aligned
+     * @param count of numbers
+     * @throws IndexOutOfBoundsException if they are not within {@code x}
+     */
+    public static int normalize(MemorySegment x, long from, int count, float mean, float spread) {
+        Objects.checkFromIndexSize(from, (long) count * Float.BYTES, x.byteSize());
+        int vectors = GeneratedCode.hasLoops(DType.F32) ? count / Lanes.WIDTH : 0;
+        if (vectors > 0) {
+            NORMALIZE.run(x.address() + from, vectors, Float.floatToRawIntBits(mean), Float.floatToRawIntBits(spread));
+        }
+        return vectors * Lanes.WIDTH;
     }
 
     private static int run(MachineCode code, MemorySegment to, MemorySegment x, MemorySegment y, float factor) {
@@ -89,5 +108,19 @@ public final class ArrayCode {
             to.apply(Operation.MULTIPLY, VALUE, VALUE, FACTOR);
             to.store(TO, 0, VALUE);
         }, TO, X, Y);
+    }
+
+    private static void normalize(Assembler to) {
+        int x = Assembler.RDI;
+        int mean = 1;
+        int spread = 2;
+        to.broadcastBits(mean, Assembler.RDX);
+        to.broadcastBits(spread, Assembler.RCX);
+        to.forEachVector(Assembler.RSI, () -> {
+            to.load(VALUE, x, 0);
+            to.apply(Operation.SUBTRACT, VALUE, VALUE, mean);
+            to.apply(Operation.DIVIDE, VALUE, VALUE, spread);
+            to.store(x, 0, VALUE);
+        }, x);
     }
 }

@@ -171,36 +171,6 @@ final class Assembler extends ScalarAssembler {
         memory(to, base, displacement);
     }
 
-    /** Stores the first lane, a float. */
-    void storeFloat(int base, long displacement, int from) {
-        half(PREFIX_F3, 0x11, from, UNUSED, base);
-        memory(from, base, displacement);
-    }
-
-    /** {@code to += memory}, the first lane, a double. */
-    void addDouble(int to, int base, long displacement) {
-        half(PREFIX_F2, 0x58, to, to, base);
-        memory(to, base, displacement);
-    }
-
-    /** {@code to = x / y}, the first lane, a double. */
-    void divideDouble(int to, int x, int y) {
-        half(PREFIX_F2, 0x5E, to, x, y);
-        modRm(DIRECT, to, y);
-    }
-
-    /** Rounds the first lane, a double, to a float. */
-    void roundDouble(int to, int from) {
-        half(PREFIX_F2, 0x5A, to, from, from);
-        modRm(DIRECT, to, from);
-    }
-
-    /** Stores the first lane, a double. */
-    void storeDouble(int base, long displacement, int from) {
-        half(PREFIX_F2, 0x11, from, UNUSED, base);
-        memory(from, base, displacement);
-    }
-
     /**
      * The lanes of y where a is less than b, and those of x elsewhere. A lane that is NaN is not less.
      *

@@ -1,6 +1,6 @@
 package org.isobar.backend.cpu.generated;
 
-/** Instructions on general registers. */
+/** Instructions on general registers and on the first lanes of vector registers. */
 abstract class ScalarAssembler extends InstructionEncoder {
     // General registers that a function of the System V ABI may change; the arguments are in these, from the first on:
     // RDI, RSI, RDX, RCX, R8 and R9. Further arguments are on the stack, of which RSP has the address.
@@ -86,5 +86,47 @@ abstract class ScalarAssembler extends InstructionEncoder {
         int8(0xC1);
         modRm(DIRECT, 5, register);
         int8(Integer.SIZE);
+    }
+
+    /** Loads 16 bytes, not necessarily aligned. */
+    void loadPiece(int to, int base) {
+        half(NO_PREFIX, 0x10, to, UNUSED, base);
+        memory(to, base, 0);
+    }
+
+    /** Stores the first 16 bytes, not necessarily aligned. */
+    void storePiece(int base, int from) {
+        half(NO_PREFIX, 0x11, from, UNUSED, base);
+        memory(from, base, 0);
+    }
+
+    /** Stores the first lane, a float. */
+    void storeFloat(int base, long displacement, int from) {
+        half(PREFIX_F3, 0x11, from, UNUSED, base);
+        memory(from, base, displacement);
+    }
+
+    /** {@code to += memory}, the first lane, a double. */
+    void addDouble(int to, int base, long displacement) {
+        half(PREFIX_F2, 0x58, to, to, base);
+        memory(to, base, displacement);
+    }
+
+    /** {@code to = x / y}, the first lane, a double. */
+    void divideDouble(int to, int x, int y) {
+        half(PREFIX_F2, 0x5E, to, x, y);
+        modRm(DIRECT, to, y);
+    }
+
+    /** Rounds the first lane, a double, to a float. */
+    void roundDouble(int to, int from) {
+        half(PREFIX_F2, 0x5A, to, from, from);
+        modRm(DIRECT, to, from);
+    }
+
+    /** Stores the first lane, a double. */
+    void storeDouble(int base, long displacement, int from) {
+        half(PREFIX_F2, 0x11, from, UNUSED, base);
+        memory(from, base, displacement);
     }
 }

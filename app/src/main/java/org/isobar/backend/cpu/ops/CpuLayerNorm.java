@@ -1,14 +1,9 @@
 package org.isobar.backend.cpu.ops;
 
-import static org.isobar.backend.cpu.vector.Lanes.WIDTH;
-import static org.isobar.backend.cpu.vector.Lanes.load;
 import static org.isobar.backend.cpu.vector.Lanes.slice;
-import static org.isobar.backend.cpu.vector.Lanes.store;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
-import jdk.incubator.vector.FloatVector;
-import jdk.incubator.vector.VectorMask;
 
 import org.isobar.backend.cpu.parallel.ChunkedRange;
 import org.isobar.backend.cpu.parallel.CpuWorkspace;
@@ -129,26 +124,16 @@ final class CpuLayerNorm implements NormOps {
     }
 
     /**
-     * Adds the partial sums of all chunks to {@code total}. They start at {@code offset} floats within each chunk's
-     * sums.
+     * Adds the partial sums of all chunks to {@code total}, and changes those of the first one. They start at {@code
+     * offset} floats within each chunk's sums.
      */
     private static void addUp(MemorySegment total, MemorySegment sums, int offset, int chunks) {
         int width = Lanes.count(total);
-        int i = 0;
-        for (; i <= width - WIDTH; i += WIDTH) {
-            FloatVector sum = FloatVector.zero(Lanes.F32);
-            for (int chunk = 0; chunk < chunks; chunk++) {
-                sum = sum.add(load(sums, 2 * chunk * width + offset + i));
-            }
-            store(total, i, load(total, i).add(sum));
+        MemorySegment first = slice(sums, offset, offset + width);
+        for (int chunk = 1; chunk < chunks; chunk++) {
+            long at = 2L * chunk * width + offset;
+            CpuProducts.add(first, slice(sums, at, at + width));
         }
-        if (i < width) {
-            VectorMask<Float> rest = Lanes.below(i, width);
-            FloatVector sum = FloatVector.zero(Lanes.F32);
-            for (int chunk = 0; chunk < chunks; chunk++) {
-                sum = sum.add(load(sums, 2 * chunk * width + offset + i, rest));
-            }
-            store(total, i, load(total, i, rest).add(sum), rest);
-        }
+        CpuProducts.add(total, first);
     }
 }

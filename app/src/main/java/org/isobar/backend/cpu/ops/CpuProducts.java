@@ -210,7 +210,7 @@ final class CpuProducts implements ProductOps {
     }
 
     /** {@code y += x}. */
-    private static void add(MemorySegment y, MemorySegment x) {
+    static void add(MemorySegment y, MemorySegment x) {
         add(y, x, ArrayCode.add(y, x));
     }
 

@@ -6,6 +6,8 @@ import java.nio.ByteOrder;
 import jdk.incubator.vector.ByteVector;
 import jdk.incubator.vector.VectorSpecies;
 
+import org.isobar.backend.cpu.generated.RunCode;
+import org.isobar.backend.cpu.generated.RunCode.Runs;
 import org.isobar.backend.cpu.vector.Bfloat16;
 import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.device.ops.PatchShape;
@@ -58,13 +60,15 @@ record PatchRow(FloatView tokens, FloatView image, PatchShape shape, int strip, 
         long value = (long) (c * shape.patch() + p) * shape.patch() * tokens.dtype().bytes();
         long token = shape.tokenSize() * tokens.dtype().bytes();
         int run = shape.patch() * tokens.dtype().bytes();
+        Runs inTokens = new Runs(tokens.memory().asSlice(value), token);
+        Runs inRow = new Runs(row, run);
         if (way == Way.TO_TOKENS) {
             if (narrow) {
                 Bfloat16.narrow(row, pixels);
             }
-            copy(tokens.memory(), value, token, row, 0, run, run);
+            copy(inTokens, inRow, run);
         } else {
-            copy(row, 0, run, tokens.memory(), value, token, run);
+            copy(inRow, inTokens, run);
             if (narrow) {
                 Bfloat16.widen(pixels, row);
             }
@@ -72,18 +76,27 @@ record PatchRow(FloatView tokens, FloatView image, PatchShape shape, int strip, 
     }
 
     /** Copies one run of {@code bytes} bytes for each patch. */
-    private void copy(MemorySegment to, long toFirst, long toStride, MemorySegment from, long fromFirst,
-        long fromStride, int bytes) {
+    private void copy(Runs to, Runs from, int bytes) {
         int runs = (int) (shape.width() / shape.patch());
-        for (int run = 0; run < runs; run++) {
-            long target = toFirst + run * toStride;
-            long source = fromFirst + run * fromStride;
+        if (RunCode.suits(bytes)) {
+            RunCode.copy(to, from, runs, bytes);
+        } else {
+            copy(to, from, runs, bytes);
+        }
+    }
+
+    static void copy(Runs to, Runs from, int count, int bytes) {
+        for (int run = 0; run < count; run++) {
+            long target = run * to.stride();
+            long source = run * from.stride();
             int i = 0;
             for (; i <= bytes - PIECE.length(); i += PIECE.length()) {
-                ByteVector.fromMemorySegment(PIECE, from, source + i, ORDER).intoMemorySegment(to, target + i, ORDER);
+                ByteVector.fromMemorySegment(PIECE, from.memory(), source + i, ORDER)
+                    .intoMemorySegment(to.memory(), target + i, ORDER);
             }
             for (; i < bytes; i += Short.BYTES) {
-                to.set(ValueLayout.JAVA_SHORT, target + i, from.get(ValueLayout.JAVA_SHORT, source + i));
+                to.memory().set(ValueLayout.JAVA_SHORT, target + i,
+                    from.memory().get(ValueLayout.JAVA_SHORT, source + i));
             }
         }
     }

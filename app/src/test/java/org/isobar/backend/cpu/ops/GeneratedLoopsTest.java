@@ -3,6 +3,7 @@ package org.isobar.backend.cpu.ops;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.lang.foreign.Arena;
@@ -13,11 +14,14 @@ import java.util.stream.IntStream;
 import org.isobar.backend.cpu.FloatBits;
 import org.isobar.backend.cpu.generated.AdamCode;
 import org.isobar.backend.cpu.generated.ArrayCode;
+import org.isobar.backend.cpu.generated.FiniteCode;
 import org.isobar.backend.cpu.generated.GeluCode;
 import org.isobar.backend.cpu.generated.GeneratedCode;
 import org.isobar.backend.cpu.generated.LayerNormCode;
 import org.isobar.backend.cpu.generated.LossCode;
 import org.isobar.backend.cpu.generated.RowCode;
+import org.isobar.backend.cpu.generated.RunCode;
+import org.isobar.backend.cpu.generated.RunCode.Runs;
 import org.isobar.backend.cpu.vector.AdamFactors;
 import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.backend.cpu.vector.Lanes;
@@ -92,6 +96,53 @@ final class GeneratedLoopsTest {
         CpuLoss.scaledDifference(part(expected), x, y, FACTOR, 0);
         assertEquals(COUNT, ArrayCode.scaledDifference(part(found), x, y, FACTOR));
         assertSameBits(expected, found);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {16, 32, 48})
+    void runsOfBytes(int bytes) {
+        MemorySegment x = numbers("x");
+        MemorySegment expected = results();
+        MemorySegment found = results();
+        Runs from = new Runs(x, bytes);
+        PatchRow.copy(new Runs(expected.asSlice(4), bytes + 16), from, 3, bytes);
+        Runs apart = new Runs(found.asSlice(4), bytes + 16);
+        RunCode.copy(apart, from, 3, bytes);
+        assertSameBits(expected, found);
+        MemorySegment back = results();
+        RunCode.copy(new Runs(back, bytes), apart, 3, bytes);
+        assertEquals(-1, x.asSlice(0, 3L * bytes).mismatch(back.asSlice(0, 3L * bytes)));
+        assertThrows(IndexOutOfBoundsException.class, () -> RunCode.copy(apart, new Runs(x, x.byteSize()), 2, bytes));
+        assertThrows(IndexOutOfBoundsException.class, () -> RunCode.copy(new Runs(x, x.byteSize()), from, 2, bytes));
+    }
+
+    @Test
+    void numbersThatAreNotFinite() {
+        for (int count : new int[] {0, 1, LANES, COUNT, COUNT - 1}) {
+            MemorySegment x = Lanes.slice(finite("x", COUNT), 0, count);
+            assertTrue(FiniteCode.areFinite(x));
+            for (int i = 0; i < count; i++) {
+                float finite = x.getAtIndex(ValueLayout.JAVA_FLOAT, i);
+                for (float other : SPECIAL) {
+                    x.setAtIndex(ValueLayout.JAVA_FLOAT, i, other);
+                    assertEquals(Float.isFinite(other), FiniteCode.areFinite(x), i + " of " + count + ": " + other);
+                }
+                x.setAtIndex(ValueLayout.JAVA_FLOAT, i, finite);
+            }
+        }
+    }
+
+    /** The first number and those after the last vector do not change. */
+    @Test
+    void normalization() {
+        MemorySegment x = numbers("x");
+        MemorySegment expected = numbers("x");
+        for (int i = 1; i <= COUNT - LANES; i++) {
+            expected.setAtIndex(ValueLayout.JAVA_FLOAT, i, (x.getAtIndex(ValueLayout.JAVA_FLOAT, i) - FACTOR) / 3);
+        }
+        assertEquals(COUNT - LANES, ArrayCode.normalize(x, Float.BYTES, COUNT - 1, FACTOR, 3));
+        assertSameBits(expected, x);
+        assertThrows(IndexOutOfBoundsException.class, () -> ArrayCode.normalize(x, Float.BYTES, COUNT, FACTOR, 3));
     }
 
     /** Only whole vectors are computed, however many there are. */
