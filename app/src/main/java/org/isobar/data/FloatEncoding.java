@@ -1,5 +1,6 @@
 package org.isobar.data;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -29,7 +30,11 @@ enum FloatEncoding {
     private static final VectorSpecies<Float> NARROWED =
         VectorSpecies.of(float.class, VectorShape.forBitSize(DOUBLES.vectorBitSize() / 2));
     private static final long BLOCK = 1 << 14; // numbers
-    private static final long IN_PLACE = 1 << 12; // numbers that stay in the L1 cache between copy and arithmetic
+    /** Numbers that are copied at once. Of longer copies, reads from memory and divisions overlap less. */
+    private static final long COPIED = 1 << 8;
+    /** Each thread's copy of numbers in single precision. */
+    private static final ThreadLocal<MemorySegment> COPY =
+        ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(COPIED * Float.BYTES, Long.BYTES));
     /** The target's numbers: single precision, native byte order, at any address. */
     static final ValueLayout.OfFloat TARGET = ValueLayout.JAVA_FLOAT_UNALIGNED;
 
@@ -77,10 +82,11 @@ enum FloatEncoding {
         } else if (mean == 0 && spread == 1) {
             copy(source, from, count, target, to);
         } else {
-            for (long i = 0; i < count; i += IN_PLACE) {
-                int block = (int) Math.min(IN_PLACE, count - i);
-                copy(source, from + 4 * i, block, target, to + 4 * i);
-                normalizeInPlace(target, to + 4 * i, block, mean, spread);
+            MemorySegment block = COPY.get();
+            for (long i = 0; i < count; i += COPIED) {
+                int length = (int) Math.min(COPIED, count - i);
+                copy(source, from + 4 * i, length, block, 0);
+                normalize(block, length, mean, spread, target, to + 4 * i);
             }
         }
     }
@@ -89,16 +95,16 @@ enum FloatEncoding {
         MemorySegment.copy(source, floatLayout, from, target, TARGET, to, count);
     }
 
-    private static void normalizeInPlace(MemorySegment numbers, long from, int count, float mean, float spread) {
+    private static void normalize(MemorySegment block, int count, float mean, float spread, MemorySegment target,
+                                  long to) {
         ByteOrder nativeOrder = ByteOrder.nativeOrder();
-        int i = numbers.isNative() ? ArrayCode.normalize(numbers, from, count, mean, spread) : 0;
+        int i = target.isNative() ? ArrayCode.normalize(target, to, block, count, mean, spread) : 0;
         for (; i <= count - FLOATS.length(); i += FLOATS.length()) {
-            FloatVector.fromMemorySegment(FLOATS, numbers, from + 4L * i, nativeOrder).sub(mean).div(spread)
-                .intoMemorySegment(numbers, from + 4L * i, nativeOrder);
+            FloatVector.fromMemorySegment(FLOATS, block, 4L * i, nativeOrder).sub(mean).div(spread)
+                .intoMemorySegment(target, to + 4L * i, nativeOrder);
         }
         for (; i < count; i++) {
-            long at = from + 4L * i;
-            numbers.set(TARGET, at, (numbers.get(TARGET, at) - mean) / spread);
+            target.set(TARGET, to + 4L * i, (block.get(TARGET, 4L * i) - mean) / spread);
         }
     }
 

@@ -52,17 +52,19 @@ public final class ArrayCode {
     }
 
     /**
-     * Computes {@code x = (x - mean) / spread} for a part of {@code x}, without a segment for it.
+     * Computes {@code y = (x - mean) / spread} for a part of {@code y}, without a segment for it.
      *
-     * @param from  offset of the first number in bytes, not necessarily aligned
+     * @param from  offset of the first number in {@code y} in bytes, not necessarily aligned
      * @param count of numbers
-     * @throws IndexOutOfBoundsException if they are not within {@code x}
+     * @throws IndexOutOfBoundsException if they are not within {@code y}, or {@code x} has fewer
      */
-    public static int normalize(MemorySegment x, long from, int count, float mean, float spread) {
-        Objects.checkFromIndexSize(from, (long) count * Float.BYTES, x.byteSize());
+    public static int normalize(MemorySegment y, long from, MemorySegment x, int count, float mean, float spread) {
+        Objects.checkFromIndexSize(from, (long) count * Float.BYTES, y.byteSize());
+        GeneratedCode.requireBytes(x, (long) count * Float.BYTES);
         int vectors = GeneratedCode.hasLoops(DType.F32) ? count / Lanes.WIDTH : 0;
         if (vectors > 0) {
-            NORMALIZE.run(x.address() + from, vectors, Float.floatToRawIntBits(mean), Float.floatToRawIntBits(spread));
+            NORMALIZE.run(y.address() + from, x.address(), vectors, Float.floatToRawIntBits(mean),
+                Float.floatToRawIntBits(spread), 0);
         }
         return vectors * Lanes.WIDTH;
     }
@@ -111,16 +113,15 @@ public final class ArrayCode {
     }
 
     private static void normalize(Assembler to) {
-        int x = Assembler.RDI;
         int mean = 1;
         int spread = 2;
-        to.broadcastBits(mean, Assembler.RDX);
-        to.broadcastBits(spread, Assembler.RCX);
-        to.forEachVector(Assembler.RSI, () -> {
-            to.load(VALUE, x, 0);
+        to.broadcastBits(mean, Assembler.RCX);
+        to.broadcastBits(spread, Assembler.R8);
+        to.forEachVector(Assembler.RDX, () -> {
+            to.load(VALUE, X, 0);
             to.apply(Operation.SUBTRACT, VALUE, VALUE, mean);
             to.apply(Operation.DIVIDE, VALUE, VALUE, spread);
-            to.store(x, 0, VALUE);
-        }, x);
+            to.store(TO, 0, VALUE);
+        }, TO, X);
     }
 }

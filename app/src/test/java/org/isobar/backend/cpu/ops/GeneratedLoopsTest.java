@@ -132,17 +132,19 @@ final class GeneratedLoopsTest {
         }
     }
 
-    /** The first number and those after the last vector do not change. */
+    /** Only the given part changes. */
     @Test
     void normalization() {
         MemorySegment x = numbers("x");
-        MemorySegment expected = numbers("x");
-        for (int i = 1; i <= COUNT - LANES; i++) {
-            expected.setAtIndex(ValueLayout.JAVA_FLOAT, i, (x.getAtIndex(ValueLayout.JAVA_FLOAT, i) - FACTOR) / 3);
+        MemorySegment y = results();
+        MemorySegment expected = results();
+        for (int i = 0; i < COUNT; i++) {
+            expected.setAtIndex(ValueLayout.JAVA_FLOAT, i + 1, (x.getAtIndex(ValueLayout.JAVA_FLOAT, i) - FACTOR) / 3);
         }
-        assertEquals(COUNT - LANES, ArrayCode.normalize(x, Float.BYTES, COUNT - 1, FACTOR, 3));
-        assertSameBits(expected, x);
-        assertThrows(IndexOutOfBoundsException.class, () -> ArrayCode.normalize(x, Float.BYTES, COUNT, FACTOR, 3));
+        assertEquals(COUNT, ArrayCode.normalize(y, Float.BYTES, x, COUNT, FACTOR, 3));
+        assertSameBits(expected, y);
+        assertThrows(IndexOutOfBoundsException.class, () -> ArrayCode.normalize(x, Float.BYTES, y, COUNT, FACTOR, 3));
+        assertThrows(IndexOutOfBoundsException.class, () -> ArrayCode.normalize(y, 0, x, COUNT + 1, FACTOR, 3));
     }
 
     /** Only whole vectors are computed, however many there are. */
