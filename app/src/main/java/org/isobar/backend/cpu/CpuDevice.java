@@ -122,6 +122,7 @@ public final class CpuDevice implements JobDevice {
     @Override
     public void reserve(Footprint footprint) {
         workspace.reserve(workspaceBytes(footprint));
+        CpuTensorOps.compileAhead(footprint);
     }
 
     @Override

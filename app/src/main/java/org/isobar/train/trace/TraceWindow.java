@@ -32,7 +32,6 @@ public final class TraceWindow {
     private static final int MOST_EVENTS = 200_000; // of each kind on all ranks: rank 0 holds them in its heap
     private static final String TOPIC = "trace";
     private static final int BARRIERS = 5;
-    private static final JsonMapper JSON = new JsonMapper();
 
     private final Optional<StepRange> range;
     private final StepTracer tracer = new StepTracer();
@@ -138,16 +137,17 @@ public final class TraceWindow {
     private void end() {
         state = State.AFTER;
         RankTimeline own = tracer.end(target.rank, barriers);
+        JsonMapper json = new JsonMapper(); // made here, because a start without a trace need not load its classes
         try {
             if (target.rank > 0) {
-                byte[] message = target.rank < MOST_RANKS ? JSON.writeValueAsBytes(own) : new byte[0];
+                byte[] message = target.rank < MOST_RANKS ? json.writeValueAsBytes(own) : new byte[0];
                 target.messages.report(TOPIC, message, RankMessages.Urgency.NORMAL);
                 return;
             }
             List<RankTimeline> ranks = new ArrayList<>(List.of(own));
             for (byte[] message : target.messages.gather(TOPIC, target.limit).values()) {
                 if (message.length > 0) {
-                    ranks.add(JSON.readValue(message, RankTimeline.class));
+                    ranks.add(json.readValue(message, RankTimeline.class));
                 }
             }
             Path file = target.directory.resolve(FILE);

@@ -77,6 +77,24 @@ public final class OneDnn {
         }
     }
 
+    /** Makes the library compile all kernels of {@code dnnl_sgemm}, as its first call does, on a thread of its own. */
+    private static final class Compilation {
+        private static final int ROWS = 64;
+
+        static {
+            Thread.ofPlatform().daemon().name("isobar-compile").start(() -> {
+                try (Arena arena = Arena.ofConfined()) {
+                    Matrix a = Matrix.of(arena.allocate(ROWS * ROWS * Float.BYTES, Float.BYTES), ROWS);
+                    Matrix c = Matrix.of(arena.allocate(ROWS * ROWS * Float.BYTES, Float.BYTES), ROWS);
+                    product(c, ROWS, ROWS, ROWS, a, a, WriteMode.OVERWRITE);
+                }
+            });
+        }
+
+        /** The first call initializes the class. */
+        static void start() { }
+    }
+
     private OneDnn() { }
 
     /**
@@ -93,6 +111,11 @@ public final class OneDnn {
                 + ": " + failure.getMessage() + "; there are builds for linux-x86_64 and linux-arm64, and Maven takes "
                 + "that of the machine it runs on: build here. " + NativeCache.advice(cache), failure);
         }
+    }
+
+    /** Starts to compile what {@link #product} runs, on another thread and only once. */
+    public static void compileAhead() {
+        Compilation.start();
     }
 
     /**

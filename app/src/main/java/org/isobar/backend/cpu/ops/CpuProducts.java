@@ -7,6 +7,7 @@ import static org.isobar.backend.cpu.vector.Lanes.store;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Set;
 import jdk.incubator.vector.VectorMask;
 
 import org.isobar.backend.cpu.generated.ArrayCode;
@@ -86,16 +87,23 @@ final class CpuProducts implements ProductOps {
         long k = weight.elements() / n;
         Matrix a = Matrix.of(dy, n);
         Matrix b = Matrix.of(weight, k);
-        if (usesFunction(weight) && k % COLLISION != 0) { // then packing costs more than it saves
+        if (usesFunction(weight.dtype()) && k % COLLISION != 0) { // then packing costs more than it saves
             direct(Tiling.plain(dx.elements() / k, k), Matrix.of(dx, k), a, b, n, write);
         } else {
             run(product(dx, k, a, b, n, Matmul.Finish.of(write)), 0);
         }
     }
 
+    /** Starts to compile what computes gradients of operands of these types. */
+    static void compileAhead(Set<DType> differentiated) {
+        if (differentiated.stream().anyMatch(CpuProducts::usesFunction)) {
+            OneDnn.compileAhead();
+        }
+    }
+
     /** Whether oneDNN's direct function is the fastest product of unpacked operands. */
-    private static boolean usesFunction(Tensor operand) {
-        return operand.dtype() == DType.F32 && !GeneratedCode.hasDirectProducts();
+    private static boolean usesFunction(DType operands) {
+        return operands == DType.F32 && !GeneratedCode.hasDirectProducts();
     }
 
     /**
@@ -124,7 +132,7 @@ final class CpuProducts implements ProductOps {
         Matrix c = Matrix.of(dWeight, k);
         Matrix a = Matrix.of(dy, n).transpose();
         Matrix b = Matrix.of(x, k);
-        if (usesFunction(x)) {
+        if (usesFunction(x.dtype())) {
             direct(Tiling.gradient(n, k), c, a, b, m, WriteMode.ADD);
         } else {
             plain(Tiling.gradient(n, k), c, a, b, m);

@@ -24,6 +24,11 @@ public final class CpuTensorOps {
             new CpuLoss(pool, workspace), new CpuUpdate(pool));
     }
 
+    /** Starts to compile, on another thread, what steps of that footprint would otherwise wait for. */
+    public static void compileAhead(Footprint footprint) {
+        CpuProducts.compileAhead(footprint.differentiated());
+    }
+
     /** Returns the bytes of workspace that operations of the given footprint need on {@code threads} threads. */
     public static long workspaceBytes(Footprint footprint, int threads) {
         return LongStream.of(FloatView.workspaceBytes(footprint, threads),
