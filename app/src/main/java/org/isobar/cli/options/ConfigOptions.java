@@ -17,6 +17,7 @@ import picocli.CommandLine.Help.Column;
 import picocli.CommandLine.Help.TextTable;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Model.UsageMessageSpec;
 import picocli.CommandLine.ParseResult;
 
 /**
@@ -33,7 +34,7 @@ public final class ConfigOptions {
     /** Adds the options to a command. */
     public static void declare(CommandSpec spec) {
         declareFor(spec, Keys.ALL);
-        spec.usageMessage().footer(keysWithoutOption());
+        spec.usageMessage().sectionMap().put(UsageMessageSpec.SECTION_KEY_FOOTER, _ -> keysWithoutOption());
     }
 
     /** Adds the options that choose a preset and override some keys to a command. */
@@ -106,11 +107,12 @@ public final class ConfigOptions {
             : builder.type(String.class).paramLabel(option.label()).build();
     }
 
+    /** The last section of the help. It is made for the help alone, because it takes as long as all options. */
     private static String keysWithoutOption() {
         TextTable table = TextTable.forColumns(Help.defaultColorScheme(Help.Ansi.OFF),
             new Column(29, 2, Column.Overflow.SPAN), new Column(51, 1, Column.Overflow.WRAP));
         Keys.ALL.stream().filter(key -> key.option().isEmpty())
             .forEach(key -> table.addRowValues(key.name() + "=" + key.type().label(), key.description()));
-        return "Keys without an option, for --set and presets:%n" + table.toString().replace("%", "%%").stripTrailing();
+        return "Keys without an option, for --set and presets:%n%s%n".formatted(table.toString().stripTrailing());
     }
 }
