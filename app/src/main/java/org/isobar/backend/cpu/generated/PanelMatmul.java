@@ -22,6 +22,11 @@ public final class PanelMatmul implements Matmul {
     private static final int UNIT = 8;
     /** Rows that are a multiple of this many floats apart share a few cache sets. */
     private static final int COLLISION = 512;
+    /**
+     * Rows that are a multiple of this many floats apart share one set of the L1 cache. It has 8 or 12 lines, and a
+     * block of sums has 14 or 9 rows with AVX-512, but six with AVX2.
+     */
+    private static final int PAGE = 1024;
     /** Floats of a cache line. */
     private static final int LINE = 16;
 
@@ -68,7 +73,7 @@ public final class PanelMatmul implements Matmul {
                     key.form() == Form.PLAIN ? rightCopies.computeIfAbsent(steps(part), this::rightCopies) : null,
                     copiesLeft() ? leftCopies.computeIfAbsent(steps(part), this::leftCopy) : null);
             }
-            scratch.reserve(panelBytes() + (copiesLeft() ? steps * copiedStride() * Float.BYTES : 0));
+            scratch.reserve(panelBytes() + (copiesLeft() ? copiedRows() * copiedStride() * Float.BYTES : 0));
         } catch (RuntimeException | Error failure) {
             close();
             throw failure;
@@ -92,13 +97,20 @@ public final class PanelMatmul implements Matmul {
     }
 
     private boolean copiesLeft() {
-        return key.aTransposed() && (key.right().dtype() == DType.BF16
-            || key.form() == Form.PLAIN && key.aStride() % COLLISION == 0);
+        if (!key.aTransposed()) {
+            return panel.set() == InstructionSet.AVX512 && key.right().dtype() == DType.F32
+                && key.aStride() % PAGE == 0;
+        }
+        return key.right().dtype() == DType.BF16 || key.form() == Form.PLAIN && key.aStride() % COLLISION == 0;
     }
 
     /** An odd number of cache lines, so that copied rows spread over all cache sets. */
     private int copiedStride() {
-        return Math.toIntExact((Math.ceilDiv(key.m(), LINE) | 1) * LINE);
+        return Math.toIntExact((Math.ceilDiv(key.aTransposed() ? key.m() : steps, LINE) | 1) * LINE);
+    }
+
+    private long copiedRows() {
+        return key.aTransposed() ? steps : key.m();
     }
 
     private PanelCopies rightCopies(long steps) {
@@ -106,8 +118,9 @@ public final class PanelMatmul implements Matmul {
     }
 
     private MachineCode leftCopy(long steps) {
-        return PanelCopies.copy(key.right().dtype(), copiedStride(), Math.toIntExact(key.m()), steps, key.aStride(),
-            false);
+        int columns = Math.toIntExact(key.aTransposed() ? key.m() : steps);
+        long rows = key.aTransposed() ? steps : key.m();
+        return PanelCopies.copy(key.right().dtype(), copiedStride(), columns, rows, key.aStride(), false);
     }
 
     private PanelProduct product(long part, long number) {
@@ -120,7 +133,8 @@ public final class PanelMatmul implements Matmul {
     private PanelProduct.Left left() {
         DType dtype = key.right().dtype();
         if (!key.aTransposed()) {
-            return new PanelProduct.Left(dtype, key.aStride() * dtype.bytes(), Float.BYTES);
+            return new PanelProduct.Left(dtype, (copiesLeft() ? copiedStride() : key.aStride()) * dtype.bytes(),
+                Float.BYTES);
         }
         return new PanelProduct.Left(dtype, Float.BYTES,
             (copiesLeft() ? copiedStride() : key.aStride()) * Float.BYTES);
