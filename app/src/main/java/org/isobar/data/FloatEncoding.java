@@ -12,7 +12,9 @@ import jdk.incubator.vector.VectorSpecies;
 
 import org.isobar.backend.cpu.generated.ArrayCode;
 
-/** Size and byte order of the floating-point numbers in a file. */
+/**
+ * Size and byte order of the floating-point numbers in a file.
+ */
 enum FloatEncoding {
     /** IEEE 754 binary32, least significant byte first. */
     F32_LITTLE(4, ByteOrder.LITTLE_ENDIAN),

@@ -27,7 +27,6 @@ import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.job.Job;
 import org.isobar.distributed.job.JobDevice;
 import org.isobar.os.HostMachine;
-import org.isobar.os.ZeroPages;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Shape;
@@ -38,6 +37,8 @@ import org.isobar.tensor.Tensor;
  * the same memory.
  */
 public final class CpuDevice implements JobDevice {
+    private static final long ALIGNMENT = org.isobar.device.DeviceArena.ALIGNMENT;
+
     private final WorkerPool pool;
     private final CpuWorkspace workspace = new CpuWorkspace();
     private final MatmulCache matmuls;
@@ -107,7 +108,7 @@ public final class CpuDevice implements JobDevice {
         long available = HostMachine.availableMemory();
         try {
             if (bytes <= available) {
-                return new HostStorage(ZeroPages.allocate(memory, bytes));
+                return new HostStorage(memory.allocate(bytes, ALIGNMENT));
             }
         } catch (OutOfMemoryError refused) { // a limit unknown to availableMemory, such as ulimit -v
             available = 0;

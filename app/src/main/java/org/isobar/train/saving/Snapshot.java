@@ -14,7 +14,6 @@ import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.device.ProfilerRanges;
 import org.isobar.fault.UserException;
 import org.isobar.os.HostMachine;
-import org.isobar.os.ZeroPages;
 import org.isobar.train.step.ModelState;
 
 /** A copy in host memory of a rank's share of a checkpoint, which is written to disk while training continues. */
@@ -43,7 +42,7 @@ public final class Snapshot implements AutoCloseable {
         arena = Arena.ofShared();
         try {
             for (ModelState.Slice slice : share) {
-                copies.add(new Copy(slice, ZeroPages.allocate(arena, slice.here().bytes())));
+                copies.add(new Copy(slice, arena.allocate(slice.here().bytes(), Float.BYTES)));
             }
         } catch (OutOfMemoryError e) { // a limit that availableMemory does not include, such as ulimit -v
             arena.close();
