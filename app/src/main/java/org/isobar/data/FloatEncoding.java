@@ -86,7 +86,7 @@ enum FloatEncoding {
             for (long i = 0; i < count; i += COPIED) {
                 int length = (int) Math.min(COPIED, count - i);
                 copy(source, from + 4 * i, length, block, 0);
-                normalize(block, length, mean, spread, target, to + 4 * i);
+                normalizeBlock(block, length, mean, spread, target, to + 4 * i);
             }
         }
     }
@@ -95,8 +95,8 @@ enum FloatEncoding {
         MemorySegment.copy(source, floatLayout, from, target, TARGET, to, count);
     }
 
-    private static void normalize(MemorySegment block, int count, float mean, float spread, MemorySegment target,
-                                  long to) {
+    private static void normalizeBlock(MemorySegment block, int count, float mean, float spread, MemorySegment target,
+                                       long to) {
         ByteOrder nativeOrder = ByteOrder.nativeOrder();
         int i = target.isNative() ? ArrayCode.normalize(target, to, block, count, mean, spread) : 0;
         for (; i <= count - FLOATS.length(); i += FLOATS.length()) {

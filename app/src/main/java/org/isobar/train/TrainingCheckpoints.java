@@ -41,7 +41,7 @@ final class TrainingCheckpoints {
         saved = progress.iterations();
     }
 
-    /** Saves a first checkpoint, so that a run that cannot save says so at its start. */
+    /** Saves a first checkpoint, so that a run that cannot save warns early. Training does not wait for it. */
     void trainingBegins() {
         save();
     }

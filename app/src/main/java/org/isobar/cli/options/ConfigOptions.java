@@ -107,7 +107,7 @@ public final class ConfigOptions {
             : builder.type(String.class).paramLabel(option.label()).build();
     }
 
-    /** The last section of the help. It is made for the help alone, because it takes as long as all options. */
+    /** The last section of the help. To build it takes as long as to declare all options, so only the help does. */
     private static String keysWithoutOption() {
         TextTable table = TextTable.forColumns(Help.defaultColorScheme(Help.Ansi.OFF),
             new Column(29, 2, Column.Overflow.SPAN), new Column(51, 1, Column.Overflow.WRAP));

@@ -54,11 +54,13 @@ public final class ArrayCode {
     /**
      * Computes {@code y = (x - mean) / spread} for a part of {@code y}, without a segment for it.
      *
+     * @param y     native memory, as {@code x}
      * @param from  offset of the first number in {@code y} in bytes, not necessarily aligned
      * @param count of numbers
      * @throws IndexOutOfBoundsException if they are not within {@code y}, or {@code x} has fewer
      */
     public static int normalize(MemorySegment y, long from, MemorySegment x, int count, float mean, float spread) {
+        assert y.isNative() && x.isNative() : y + ", " + x;
         Objects.checkFromIndexSize(from, (long) count * Float.BYTES, y.byteSize());
         GeneratedCode.requireBytes(x, (long) count * Float.BYTES);
         int vectors = GeneratedCode.hasLoops(DType.F32) ? count / Lanes.WIDTH : 0;

@@ -12,11 +12,11 @@ public final class FiniteCode {
 
     private FiniteCode() { }
 
-    /** Returns whether all numbers are finite; also where there is no code, then in Java. */
+    /** Returns whether all numbers are finite. Java looks at those after the last whole vector. */
     public static boolean areFinite(MemorySegment floats) {
         int vectors = GeneratedCode.vectors(floats);
         boolean finite = vectors == 0 || DIFFERENCES.run(floats.address(), vectors, 0, 0, 0, 0) == 0;
-        for (int i = vectors * Lanes.WIDTH; i < Lanes.count(floats); i++) {
+        for (long i = (long) vectors * Lanes.WIDTH; i < floats.byteSize() / Float.BYTES; i++) {
             finite &= Float.isFinite(floats.getAtIndex(ValueLayout.JAVA_FLOAT, i));
         }
         return finite;

@@ -73,6 +73,8 @@ final class MachineCode implements AutoCloseable {
     long run(long first, long second, long third, long fourth, long fifth, long sixth) {
         try {
             return (long) CALL.invokeExact(code, first, second, third, fourth, fifth, sixth);
+        } catch (RuntimeException | Error thrown) { // the JVM reports a page that a copy could not read late
+            throw thrown;
         } catch (Throwable thrown) {
             throw new AssertionError(thrown);
         }

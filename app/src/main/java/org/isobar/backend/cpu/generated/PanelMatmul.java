@@ -23,8 +23,8 @@ public final class PanelMatmul implements Matmul {
     /** Rows that are a multiple of this many floats apart share a few cache sets. */
     private static final int COLLISION = 512;
     /**
-     * Rows that are a multiple of this many floats apart share one set of the L1 cache. It has 8 or 12 lines, and a
-     * block of sums has 14 or 9 rows with AVX-512, but six with AVX2.
+     * Rows that are a multiple of this many floats apart share one set of the L1 cache. A set holds 8 or 12 lines; a
+     * block of sums has 9 or 14 rows with AVX-512, which mostly do not fit, and six with AVX2, which do.
      */
     private static final int PAGE = 1024;
     /** Floats of a cache line. */

@@ -83,7 +83,7 @@ final class PanelMatmulTest {
         new Case(kind, form, finish, 29, 96, 10, aTransposed, bTransposed).check();
         new Case(kind, form, finish, 6, 16, 700, aTransposed, bTransposed).check(); // sums in F32 have several parts
         new Case(kind, form, finish, 512 - GAP, 3, 300, aTransposed, bTransposed).check(); // rows of a power of two
-        new Case(kind, form, finish, 17, 3, (1024 - GAP) / unit * unit, aTransposed, bTransposed).check();
+        new Case(kind, form, finish, 17, 3, (1024 - GAP) / unit * unit, aTransposed, bTransposed).check(); // of a page
     }
 
     /** Terms are added in their order, so the bits depend neither on the tile nor on the layouts nor on vectors. */
