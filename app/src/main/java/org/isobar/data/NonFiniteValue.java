@@ -2,12 +2,10 @@ package org.isobar.data;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.Optional;
-import jdk.incubator.vector.FloatVector;
-import jdk.incubator.vector.VectorOperators;
-import jdk.incubator.vector.VectorSpecies;
+
+import org.isobar.backend.cpu.generated.FiniteCode;
 
 /**
  * Position of a NaN or an infinity in the data.
@@ -21,9 +19,6 @@ import jdk.incubator.vector.VectorSpecies;
  * @param value   the value: NaN or an infinity
  */
 public record NonFiniteValue(long sample, Path file, long time, String channel, int row, int column, float value) {
-    private static final VectorSpecies<Float> F32 = FloatVector.SPECIES_PREFERRED;
-    private static final ByteOrder ORDER = ByteOrder.nativeOrder();
-
     /**
      * A NaN or an infinity in a frame.
      *
@@ -40,8 +35,10 @@ public record NonFiniteValue(long sample, Path file, long time, String channel, 
      * @param values (channels, height, width), floats
      */
     public static Optional<Place> find(MemorySegment values, CropWindow window) {
-        long checked = finiteVectors(values, window.elements());
-        for (long i = checked; i < window.elements(); i++) {
+        if (FiniteCode.areFinite(values.asSlice(0, window.elements() * Float.BYTES))) {
+            return Optional.empty();
+        }
+        for (long i = 0; i < window.elements(); i++) {
             float value = values.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i);
             if (!Float.isFinite(value)) {
                 long row = i / window.width();
@@ -50,16 +47,6 @@ public record NonFiniteValue(long sample, Path file, long time, String channel, 
             }
         }
         return Optional.empty();
-    }
-
-    /** Number of values in whole vectors if they are all finite, else 0. */
-    private static long finiteVectors(MemorySegment values, long count) {
-        FloatVector zeros = FloatVector.zero(F32); // NaN where a value was not finite
-        long i = 0;
-        for (; i <= count - F32.length(); i += F32.length()) {
-            zeros = zeros.add(FloatVector.fromMemorySegment(F32, values, i * Float.BYTES, ORDER).mul(0));
-        }
-        return zeros.reduceLanes(VectorOperators.ADD) == 0 ? i : 0;
     }
 
     /** A channel's number, with the name of its variable in the tutorial's data set. */

@@ -12,12 +12,12 @@ public final class FiniteCode {
 
     private FiniteCode() { }
 
-    /** Returns whether all numbers are finite. Java looks at those after the last whole vector. */
+    /** Returns whether all numbers are finite. Java looks at those after the last whole vector, and in arrays. */
     public static boolean areFinite(MemorySegment floats) {
-        int vectors = GeneratedCode.vectors(floats);
+        int vectors = floats.isNative() ? GeneratedCode.vectors(floats) : 0;
         boolean finite = vectors == 0 || DIFFERENCES.run(floats.address(), vectors, 0, 0, 0, 0) == 0;
         for (long i = (long) vectors * Lanes.WIDTH; i < floats.byteSize() / Float.BYTES; i++) {
-            finite &= Float.isFinite(floats.getAtIndex(ValueLayout.JAVA_FLOAT, i));
+            finite &= Float.isFinite(floats.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i));
         }
         return finite;
     }

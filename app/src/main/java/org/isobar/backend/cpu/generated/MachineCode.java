@@ -86,6 +86,8 @@ final class MachineCode implements AutoCloseable {
         try {
             long unused = (long) LONG_CALL.invokeExact(code, first, second, third, fourth, fifth, sixth, seventh,
                 eighth, ninth, tenth);
+        } catch (RuntimeException | Error thrown) {
+            throw thrown;
         } catch (Throwable thrown) {
             throw new AssertionError(thrown);
         }

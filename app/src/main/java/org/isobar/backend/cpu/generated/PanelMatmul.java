@@ -73,7 +73,7 @@ public final class PanelMatmul implements Matmul {
                     key.form() == Form.PLAIN ? rightCopies.computeIfAbsent(steps(part), this::rightCopies) : null,
                     copiesLeft() ? leftCopies.computeIfAbsent(steps(part), this::leftCopy) : null);
             }
-            scratch.reserve(panelBytes() + (copiesLeft() ? copiedRows() * copiedStride() * Float.BYTES : 0));
+            scratch.reserve(panelBytes() + (copiesLeft() ? copiedRows(steps) * copiedStride() * Float.BYTES : 0));
         } catch (RuntimeException | Error failure) {
             close();
             throw failure;
@@ -106,11 +106,15 @@ public final class PanelMatmul implements Matmul {
 
     /** An odd number of cache lines, so that copied rows spread over all cache sets. */
     private int copiedStride() {
-        return Math.toIntExact((Math.ceilDiv(key.aTransposed() ? key.m() : steps, LINE) | 1) * LINE);
+        return Math.toIntExact((Math.ceilDiv(copiedColumns(steps), LINE) | 1) * LINE);
     }
 
-    private long copiedRows() {
+    private long copiedRows(long steps) {
         return key.aTransposed() ? steps : key.m();
+    }
+
+    private long copiedColumns(long steps) {
+        return key.aTransposed() ? key.m() : steps;
     }
 
     private PanelCopies rightCopies(long steps) {
@@ -118,9 +122,8 @@ public final class PanelMatmul implements Matmul {
     }
 
     private MachineCode leftCopy(long steps) {
-        int columns = Math.toIntExact(key.aTransposed() ? key.m() : steps);
-        long rows = key.aTransposed() ? steps : key.m();
-        return PanelCopies.copy(key.right().dtype(), copiedStride(), columns, rows, key.aStride(), false);
+        return PanelCopies.copy(key.right().dtype(), copiedStride(), Math.toIntExact(copiedColumns(steps)),
+            copiedRows(steps), key.aStride(), false);
     }
 
     private PanelProduct product(long part, long number) {
@@ -132,12 +135,9 @@ public final class PanelMatmul implements Matmul {
 
     private PanelProduct.Left left() {
         DType dtype = key.right().dtype();
-        if (!key.aTransposed()) {
-            return new PanelProduct.Left(dtype, (copiesLeft() ? copiedStride() : key.aStride()) * dtype.bytes(),
-                Float.BYTES);
-        }
-        return new PanelProduct.Left(dtype, Float.BYTES,
-            (copiesLeft() ? copiedStride() : key.aStride()) * Float.BYTES);
+        long stride = copiesLeft() ? (long) copiedStride() * Float.BYTES : key.aStride() * dtype.bytes();
+        return key.aTransposed() ? new PanelProduct.Left(dtype, Float.BYTES, stride)
+            : new PanelProduct.Left(dtype, stride, Float.BYTES);
     }
 
     @Override
