@@ -66,6 +66,7 @@ class MainTest {
         report                       | isobar: Missing required parameter: 'RUN'
         bundle --output=.            | isobar: --output . is a directory; give the name of a file
         verify --device=cuda         | --device cuda: no NVIDIA driver (libcuda.so.1): install NVIDIA's driver
+        config @../config/ViT.yaml   | isobar: Unmatched argument at index 1: '@../config/ViT.yaml'
         config --row_parallel_size 4 | world size 1 is not divisible by tp x cp x pp = 4 x 1 x 1 = 4
         """)
     void whatTheUserCanMendExitsWithTwo(String line, String expected) {
@@ -114,7 +115,8 @@ class MainTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"--help", "data --help", "data stats --help", "--version train", "trian", ""})
+    @ValueSource(strings = {"--help", "data --help", "data stats --help", "--version train", "train data",
+        "launch trian", "doctor train", "trian", ""})
     void commandsThatAreNotNamedAreOutlined(String line) {
         String[] arguments = line.isEmpty() ? new String[0] : line.split(" ");
         int code = run(arguments);
