@@ -68,6 +68,11 @@ final class PlotField {
         return sum / area;
     }
 
+    /** Whether the values between two heights, in fractions of the field, are those of one row. */
+    boolean isOneRow(double top, double bottom) {
+        return end(bottom, height) - first(top, height) == 1;
+    }
+
     private static int first(double begin, int count) {
         return Math.min((int) (begin * count), count - 1);
     }

@@ -57,15 +57,23 @@ final class PlotPainter {
     /** Draws a field over the whole of a box, with a frame around it. Values that are not finite stay white. */
     void field(PlotField field, Scale scale, Box box) {
         for (int y = 0; y < box.down; y++) {
-            for (int x = 0; x < box.across; x++) {
-                double mean = field.mean((double) x / box.across, (x + 1.0) / box.across, (double) y / box.down,
-                    (y + 1.0) / box.down);
-                if (Double.isFinite(mean)) {
-                    picture.blend(box.left + x, box.top + y, scale.color(mean), 1);
-                }
+            if (y > 0 && field.isOneRow((y - 1.0) / box.down, (y + 1.0) / box.down)) {
+                picture.repeat(box.left, box.top + y, box.across);
+            } else {
+                row(field, scale, box, y);
             }
         }
         picture.frame(box.left, box.top, box.across, box.down, BLACK);
+    }
+
+    private void row(PlotField field, Scale scale, Box box, int y) {
+        for (int x = 0; x < box.across; x++) {
+            double mean = field.mean((double) x / box.across, (x + 1.0) / box.across, (double) y / box.down,
+                (y + 1.0) / box.down);
+            if (Double.isFinite(mean)) {
+                picture.set(box.left + x, box.top + y, scale.color(mean));
+            }
+        }
     }
 
     /** Draws marks and labels below a box. */

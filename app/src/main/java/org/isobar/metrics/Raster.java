@@ -45,7 +45,7 @@ final class Raster {
         return (rgb[at] & BYTE_MASK) << 16 | (rgb[at + 1] & BYTE_MASK) << 8 | rgb[at + 2] & BYTE_MASK;
     }
 
-    /** Blends a colour over a pixel; {@code opacity} 1 replaces the pixel. */
+    /** Blends a colour over a pixel; with {@code opacity} 1 it is {@link #set}. */
     void blend(int x, int y, int color, double opacity) {
         int at = CHANNELS * (y * width + x);
         for (int channel = 0; channel < CHANNELS; channel++) {
@@ -55,12 +55,26 @@ final class Raster {
         }
     }
 
+    void set(int x, int y, int color) {
+        int at = CHANNELS * (y * width + x);
+        rgb[at] = (byte) (color >> 16);
+        rgb[at + 1] = (byte) (color >> 8);
+        rgb[at + 2] = (byte) color;
+    }
+
+    /** Copies {@code across} pixels of the row above {@code y} into that row. */
+    void repeat(int left, int y, int across) {
+        int at = CHANNELS * (y * width + left);
+        System.arraycopy(rgb, at - rowBytes(), rgb, at, CHANNELS * across);
+    }
+
     /** Fills a rectangle. */
     void fill(int left, int top, int across, int down, int color) {
-        for (int y = top; y < top + down; y++) {
-            for (int x = left; x < left + across; x++) {
-                blend(x, y, color, 1);
-            }
+        for (int x = left; x < left + across; x++) {
+            set(x, top, color);
+        }
+        for (int y = top + 1; y < top + down; y++) {
+            repeat(left, y, across);
         }
     }
 
