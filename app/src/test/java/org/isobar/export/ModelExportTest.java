@@ -61,8 +61,8 @@ class ModelExportTest {
     @Test
     void aRunACheckpointAndWeightsGiveTheSameModel() throws IOException {
         Path weights = Files.copy(run.resolve("model.safetensors"), out.resolve("weights.safetensors"));
-        String[] preset = {"--config=tiny", "--data_dir=" + directory, "--set=img_size=[16, 32]",
-            "--set=" + TinyRun.NARROW};
+        String[] preset = Stream.concat(Stream.of("--config=tiny", "--data_dir=" + directory),
+            TinyRun.smallerOptions().stream()).toArray(String[]::new);
         for (Path source : List.of(run, run.resolve("model.safetensors"), run.resolve("checkpoints"))) {
             assertEquals(0, export(source), printed::toString);
             assertSameModel(source);

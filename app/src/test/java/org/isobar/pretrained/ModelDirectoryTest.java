@@ -85,8 +85,8 @@ class ModelDirectoryTest {
         [ 16, 32 ]                   | [ 16, 31 ]           | its grid has 16 latitudes and 32 longitudes
         [ 90.0,                      | [ 91.0,              | a latitude is not between -90 and 90
         [ 90.0,                      | [ 1.0,               | its latitudes neither all fall nor all rise
-        "num_heads" : 4              | "num_heads" : 5      | num_heads
-        "num_heads" : 4              | "num_heads" : "x"    | num_heads
+        "num_heads" : 2              | "num_heads" : 5      | num_heads
+        "num_heads" : 2              | "num_heads" : "x"    | num_heads
         "architecture" : "vit"       | "architecture" : "v" | architecture
         "unit" : "K"                 | "unit" : null         | unit
         "unit" : "K"                 | "unit" : "K", "x" : 1 | x

@@ -116,7 +116,7 @@ class BenchScalingCommandTest {
         "--along=pp | axes are dp, tp and cp, as in",
         "--ranks=0 | ranks are numbers from 1",
         "--tensor_parallel=2 | bench scaling sets --tensor_parallel itself, by --ranks, --along and --out",
-        "--ranks=1,3 --along=tp | tensor_parallel is '3' (--tensor_parallel), but num_heads is '4'"})
+        "--ranks=1,3 --along=tp | tensor_parallel is '3' (--tensor_parallel), but num_heads is '2'"})
     void mistakesAreNamedBeforeAnythingRuns(String options, String expected) {
         assertEquals(2, execute((_, _, _) -> {
             throw new IllegalStateException("started");
@@ -140,7 +140,7 @@ class BenchScalingCommandTest {
             + "\"$0\" \"$@\"",
             "/opt/isobar", "train"), command.subList(0, 5));
         assertTrue(command.containsAll(List.of("--config=tiny", "--threads=2", "--context_parallel=4",
-            "--run_num=cp4", "--set=" + TinyRun.NARROW)), command::toString);
+            "--run_num=cp4", "--set=num_heads=2")), command::toString);
     }
 
     private int execute(BenchScalingCommand.Runner runner, String... options) {

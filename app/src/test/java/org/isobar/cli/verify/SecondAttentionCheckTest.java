@@ -43,8 +43,12 @@ class SecondAttentionCheckTest {
         }
     }
 
-    /** As cuDNN 9.19.0 on an H100. */
+    /**
+     * As cuDNN 9.19.0 on an H100. {@link org.isobar.train.engine.AttentionSelectionTest} always trains with such a
+     * library.
+     */
     @Test
+    @Tag("slow")
     void aForwardPassAloneIsCheckedAndNamed() {
         SimulatedCudnn.wrong("backward", () -> {
             try (CudaDevice device =

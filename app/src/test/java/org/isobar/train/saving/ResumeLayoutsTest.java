@@ -38,7 +38,7 @@ class ResumeLayoutsTest {
     private static final int STOP = TinyRun.STEPS - 1; // the next step is the last of its epoch
     /** From a layout to those that it is resumed from, by the order of layouts. */
     private static final Set<Integer> DISTANCES = Set.of(0, 1, 3, 6);
-    private static final List<String> RUN = List.of("num_iters=" + TinyRun.STEPS, "lr_schedule=none",
+    private static final List<String> RUN = List.of("num_heads=4", "num_iters=" + TinyRun.STEPS, "lr_schedule=none",
         "checkpoint_every=" + STOP, "keep=9");
 
     @TempDir
