@@ -38,7 +38,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class CollectiveProofTest {
     private static final int RANKS = 8;
     private static final String[] LAYOUT =
-        {"tensor_parallel=2", "context_parallel=2", "depth=1", "validate_rollout=2", "final_rollout=2"}; // dp is 2
+        {"tensor_parallel=2", "context_parallel=2", "depth=1", TinyRun.WIDER, "validate_rollout=2",
+            "final_rollout=2"}; // dp is 2
     private static final String[] IN_TP = {"rank 2", "rank 3", "group tp [2, 3], operation "};
     private static List<CollectiveRehearsal.Recorded> sound;
 

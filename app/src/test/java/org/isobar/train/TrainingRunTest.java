@@ -150,18 +150,18 @@ class TrainingRunTest {
 
     @Test
     void weightsHaveTheNamesAndShapesOfTheStateDict() {
-        Map<String, String> expected = new LinkedHashMap<>(Map.of("pos_embed", "[1, 8, 32]",
-            "patch_embed.proj.weight", "[32, 3, 8, 8]", "patch_embed.proj.bias", "[32]",
-            "norm.weight", "[32]", "norm.bias", "[32]", "head.weight", "[192, 32]"));
+        Map<String, String> expected = new LinkedHashMap<>(Map.of("pos_embed", "[1, 8, 16]",
+            "patch_embed.proj.weight", "[16, 3, 8, 8]", "patch_embed.proj.bias", "[16]",
+            "norm.weight", "[16]", "norm.bias", "[16]", "head.weight", "[192, 16]"));
         for (String block : List.of("blocks.0.", "blocks.1.")) {
             for (String norm : List.of("norm1", "norm2")) {
-                layer(expected, block + norm, "[32]", "[32]");
+                layer(expected, block + norm, "[16]", "[16]");
             }
             for (String square : List.of("q", "k", "v", "proj")) {
-                layer(expected, block + "attn." + square, "[32, 32]", "[32]");
+                layer(expected, block + "attn." + square, "[16, 16]", "[16]");
             }
-            layer(expected, block + "mlp.fc1", "[128, 32]", "[128]");
-            layer(expected, block + "mlp.fc2", "[32, 128]", "[32]");
+            layer(expected, block + "mlp.fc1", "[64, 16]", "[64]");
+            layer(expected, block + "mlp.fc2", "[16, 64]", "[16]");
         }
         try (SafeTensorsFile weights = SafeTensorsFile.open(run.weights())) {
             Map<String, String> actual = new LinkedHashMap<>();

@@ -28,7 +28,7 @@ class CudnnStepTest {
 
     private static StepResult run(String engine) {
         RunConfig config = TinyRun.config(Path.of("data"), Path.of("logs"), "device=cuda", "amp_mode=bf16",
-            "attention=" + engine);
+            TinyRun.WIDER, "attention=" + engine);
         try (CudaDevice device = new CudaDevice(0, config.cuda(), SimulatedCudnn.environment(), line -> { })) {
             return new StepBenchmark(config, device, new StepBenchmark.Plan(1, 2, Timing.REHEARSED,
                 StepBenchmark.Detail.STEPS)).run(partial -> { });

@@ -51,7 +51,7 @@ class AttentionSelectionTest {
         Map<String, String> environment = SimulatedCudnn.environment();
         environment.put("ISOBAR_CACHE", cache.toString());
         return TinyRun.of(data, logs, UnaryOperator.identity(), stop, environment, Stream.concat(
-            Stream.of("num_iters=" + STEPS, "device=cuda", "amp_mode=bf16"), Stream.of(settings))
+            Stream.of("num_iters=" + STEPS, "device=cuda", "amp_mode=bf16", TinyRun.WIDER), Stream.of(settings))
             .toArray(String[]::new));
     }
 
@@ -156,12 +156,13 @@ class AttentionSelectionTest {
 
     @Test
     void withoutTheLibraryTheRunEndsOrUsesOwnKernels() throws IOException {
-        TinyRun forced = TinyRun.of(data, logs.resolve("forced"), "device=cuda", "amp_mode=bf16", "attention=cudnn");
+        TinyRun forced = TinyRun.of(data, logs.resolve("forced"), "device=cuda", "amp_mode=bf16", "attention=cudnn",
+            TinyRun.WIDER);
         assertEquals(2, forced.code(), forced.screen());
         assertTrue(forced.screen().contains("--attention=cudnn: libcudnn.so.9 is missing; install cuDNN 9"),
             forced.screen());
-        TinyRun automatic = TinyRun.of(data, logs.resolve("auto"), "device=cuda", "amp_mode=bf16", "num_iters=" + STEPS)
-            .succeeded();
+        TinyRun automatic = TinyRun.of(data, logs.resolve("auto"), "device=cuda", "amp_mode=bf16", "num_iters=" + STEPS,
+            TinyRun.WIDER).succeeded();
         assertFalse(automatic.log().contains("Attention: "), automatic.log());
         RunOutputs.of(own.directory()).assertEqualTo(RunOutputs.of(automatic.directory()), automatic.screen());
     }
@@ -204,7 +205,8 @@ class AttentionSelectionTest {
 
     private void assertTwoRanksAgree(String layout) throws Exception {
         ProcessJob job = ProcessJob.runOnGpus(data, logs, 2, Map.of("CUDNN_PATH", SimulatedCudnn.home().toString()),
-            "--device=cuda", "--amp_mode=bf16", "--attention=cudnn", layout, "--set=num_iters=" + STEPS);
+            "--device=cuda", "--amp_mode=bf16", "--attention=cudnn", layout, "--set=num_iters=" + STEPS,
+            "--set=" + TinyRun.WIDER);
         assertTrue(job.shown(0).contains("Attention: cuDNN 9.19.0, because of --attention=cudnn"), job.screens());
         assertAgrees(own.events(), job.events());
     }

@@ -196,7 +196,7 @@ class BadInputTest {
         String weights = "init_weights=" + goodWeights;
         assertRefused(List.of("does not fit", "it lacks blocks.2.attn.k.bias, ", "and 13 more"), "depth=3", weights);
         assertRefused(List.of("does not fit", "it also has blocks.1.attn.k.bias, "), "depth=1", weights);
-        assertRefused(List.of("does not fit", "it has misshaped ", "[1, 8, 32] instead of [1, 8, 96]"),
+        assertRefused(List.of("does not fit", "it has misshaped ", "[1, 8, 16] instead of [1, 8, 96]"),
             "embed_dim=96", weights);
     }
 
