@@ -6,7 +6,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -65,25 +64,20 @@ public final class Main implements Runnable {
 
     /** The command line with all commands. */
     public static CommandLine commandLine(ProgramContext context) {
-        return commandLine(commands(context), _ -> true);
+        return commandLine(context, _ -> true);
     }
 
     /**
      * The command line for these arguments. It has only name and description of commands that they do not name: to
-     * declare the options of all commands takes longer than the rest of a short command. If they start with
-     * {@code train}, it has no other command, because each of a job's processes starts so.
+     * declare the options of all commands takes longer than the rest of a short command.
      */
     static CommandLine commandLine(ProgramContext context, String... args) {
-        Map<Class<?>, Supplier<Object>> commands = commands(context);
-        if (args.length > 0 && args[0].equals(TrainCommand.NAME)) {
-            commands.keySet().retainAll(Set.of(TrainCommand.class));
-        }
-        return commandLine(commands, List.of(args)::contains);
+        return commandLine(context, List.of(args)::contains);
     }
 
-    private static CommandLine commandLine(Map<Class<?>, Supplier<Object>> commands, Predicate<String> named) {
+    private static CommandLine commandLine(ProgramContext context, Predicate<String> named) {
         CommandLine main = new CommandLine(new Main());
-        commands.forEach((type, command) -> {
+        commands(context).forEach((type, command) -> {
             Command described = type.getAnnotation(Command.class);
             main.addSubcommand(described.name(), named.test(described.name()) ? command.get() : outline(described));
         });

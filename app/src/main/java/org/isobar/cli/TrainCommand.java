@@ -18,11 +18,9 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar train}: resolves the configuration, then trains. */
-@Command(name = TrainCommand.NAME, description = "Train the model of a preset.", sortOptions = false,
-    abbreviateSynopsis = true, mixinStandardHelpOptions = true)
+@Command(name = "train", description = "Train the model of a preset.", sortOptions = false, abbreviateSynopsis = true,
+    mixinStandardHelpOptions = true)
 final class TrainCommand implements Callable<Integer> {
-    static final String NAME = "train";
-
     private final ProgramContext context;
     @Spec
     private CommandSpec spec;
