@@ -70,11 +70,10 @@ final class Raster {
 
     /** Fills a rectangle. */
     void fill(int left, int top, int across, int down, int color) {
-        for (int x = left; x < left + across; x++) {
-            set(x, top, color);
-        }
-        for (int y = top + 1; y < top + down; y++) {
-            repeat(left, y, across);
+        for (int y = top; y < top + down; y++) {
+            for (int x = left; x < left + across; x++) {
+                set(x, y, color);
+            }
         }
     }
 
