@@ -43,12 +43,8 @@ class SecondAttentionCheckTest {
         }
     }
 
-    /**
-     * As cuDNN 9.19.0 on an H100. {@link org.isobar.train.engine.AttentionSelectionTest} always trains with such a
-     * library.
-     */
+    /** As cuDNN 9.19.0 on an H100. */
     @Test
-    @Tag("slow")
     void aForwardPassAloneIsCheckedAndNamed() {
         SimulatedCudnn.wrong("backward", () -> {
             try (CudaDevice device =

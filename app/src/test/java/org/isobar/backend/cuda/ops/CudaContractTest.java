@@ -55,17 +55,8 @@ class CudaContractTest {
     @TestFactory
     @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> fusedKernelsKeepTheContract() {
-        return cases(fused).filter(one -> !isTwin(one)).map(one -> dynamicTest(one.name(), () -> {
-            long bits = one.run(fused);
-            if (dependsOnOrder(one)) {
-                assertEquals(bits, one.run(fused), "bits differ from run to run");
-            }
-        }));
-    }
-
-    /** Whether the order of blocks could change bits: on a GPU any race could, which the simulated machine reports. */
-    private static boolean dependsOnOrder(ContractCase one) {
-        return !isSimulated() || one.operation().equals("attentionBackward");
+        return cases(fused).filter(one -> !isTwin(one)).map(one -> dynamicTest(one.name(), () ->
+            assertEquals(one.run(fused), one.run(fused), "bits differ from run to run")));
     }
 
     @TestFactory
@@ -108,19 +99,19 @@ class CudaContractTest {
             .map(one -> dynamicTest(one.name(), () -> assertEquals(one.run(separate), one.run(fused))));
     }
 
-    /** On the simulated machine, {@link PtxGoldenTest} runs the fused kernels, in F32 and BF16. */
     @TestFactory
     @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> goldenCasesHold() {
-        List<DType> types = isSimulated() ? List.of() : TensorOpsContract.types(fused);
+        List<DType> types = isSimulated() ? List.of(DType.F16) : TensorOpsContract.types(fused);
         return Stream.concat(golden(fused, types), golden(separate, List.of(DType.F32)));
     }
 
+    /** {@link PtxGoldenTest} runs them on the simulated machine. */
     @Tag("slow")
     @TestFactory
     @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
-    Stream<DynamicTest> goldenCasesHoldWithFusedKernelsOnTheSimulatedMachine() {
-        return isSimulated() ? golden(fused, TensorOpsContract.types(fused)) : Stream.empty();
+    Stream<DynamicTest> goldenCasesHoldInOtherTypesOnTheSimulatedMachine() {
+        return isSimulated() ? golden(fused, List.of(DType.F32, DType.BF16)) : Stream.empty();
     }
 
     private static boolean isSimulated() {
