@@ -295,12 +295,17 @@ final class Assembler extends ScalarAssembler {
      * one. After each, the addresses increase by a vector.
      */
     void forEachVector(int vectors, Runnable code, int... addresses) {
+        forEachGroup(vectors, 1, code, addresses);
+    }
+
+    /** Does the same once per group of {@code size} vectors. */
+    void forEachGroup(int groups, int size, Runnable code, int... addresses) {
         int loop = position();
         code.run();
         for (int address : addresses) {
-            increase(address, set.bytes);
+            increase(address, (long) size * set.bytes);
         }
-        repeat(vectors, loop);
+        repeat(groups, loop);
     }
 
     /** Returns from the function; its result is in RAX. */

@@ -41,6 +41,7 @@ final class GeneratedLoopsTest {
     private static final float FACTOR = 0.7f;
     private static final int LANES = Lanes.WIDTH;
     private static final int COUNT = 5 * LANES;
+    private static final int PAIRS = 4 * LANES;
     private static final float[] SPECIAL = {0, -0.0f, Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY,
         Float.MIN_VALUE, -Float.MIN_VALUE, Float.MAX_VALUE, -Float.MAX_VALUE, -13.164f, 13.164f, 1e-20f, 6, -6};
 
@@ -61,8 +62,8 @@ final class GeneratedLoopsTest {
         MemorySegment x = numbers("x");
         MemorySegment expected = results();
         MemorySegment y = results();
-        VectorGelu.forward(expected, x, 0);
-        assertEquals(COUNT, GeluCode.forward(part(y), x));
+        VectorGelu.forward(expected, Lanes.slice(x, 0, PAIRS), 0);
+        assertEquals(PAIRS, GeluCode.forward(part(y), x));
         assertSameBits(expected, y);
     }
 
@@ -72,8 +73,8 @@ final class GeneratedLoopsTest {
         MemorySegment dy = numbers("dy");
         MemorySegment[] expected = {results(), results()};
         MemorySegment[] found = {results(), results()};
-        VectorGelu.backward(expected[0], expected[1], dy, x, 0);
-        assertEquals(COUNT, GeluCode.backward(part(found[0]), part(found[1]), dy, x));
+        VectorGelu.backward(expected[0], expected[1], dy, Lanes.slice(x, 0, PAIRS), 0);
+        assertEquals(PAIRS, GeluCode.backward(part(found[0]), part(found[1]), dy, x));
         assertSameBits(expected[0], found[0]);
         assertSameBits(expected[1], found[1]);
     }
@@ -147,15 +148,16 @@ final class GeneratedLoopsTest {
         assertThrows(IndexOutOfBoundsException.class, () -> ArrayCode.normalize(y, 0, x, COUNT + 1, FACTOR, 3));
     }
 
-    /** Only whole vectors are computed, however many there are. */
+    /** Only whole pairs of vectors are computed, however many there are. */
     @ParameterizedTest
-    @ValueSource(ints = {0, 1, 7, 8, 9, 15, 16, 17, 31, 32})
+    @ValueSource(ints = {0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33})
     void theRestIsLeft(int count) {
         MemorySegment x = Lanes.slice(numbers("x"), 0, count);
         MemorySegment y = results();
-        assertEquals(count / LANES * LANES, GeluCode.forward(Lanes.slice(y, 0, count), x));
+        int computed = count / (2 * LANES) * (2 * LANES);
+        assertEquals(computed, GeluCode.forward(Lanes.slice(y, 0, count), x));
         for (int i = 0; i < Lanes.count(y); i++) {
-            assertEquals(i >= count / LANES * LANES, y.getAtIndex(ValueLayout.JAVA_FLOAT, i) == -1, i + " of " + count);
+            assertEquals(i >= computed, y.getAtIndex(ValueLayout.JAVA_FLOAT, i) == -1, i + " of " + count);
         }
     }
 
@@ -200,7 +202,7 @@ final class GeneratedLoopsTest {
     void resultsMayReplaceOperands() {
         MemorySegment[] expected = {numbers("dy"), numbers("x")};
         MemorySegment[] found = {numbers("dy"), numbers("x")};
-        VectorGelu.backward(expected[0], expected[1], expected[0], expected[1], 0);
+        VectorGelu.backward(expected[0], expected[1], expected[0], Lanes.slice(expected[1], 0, PAIRS), 0);
         GeluCode.backward(found[0], found[1], found[0], found[1]);
         assertSameBits(expected[0], found[0]);
         assertSameBits(expected[1], found[1]);
