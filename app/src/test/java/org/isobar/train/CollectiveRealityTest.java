@@ -1,10 +1,12 @@
 package org.isobar.train;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -72,7 +74,7 @@ class CollectiveRealityTest {
     @Test
     void ranksThatStopInAStepIssueWhatIsPredicted() throws Exception {
         compare("stopped", Event.STOPPED_IN_STEP, Length.DEFAULT, List.of(TWO_EPOCHS, "checkpoint_minutes=1e-6"),
-            stopAfter(1)).ended(RunContext.INTERRUPTED);
+            stopAfterASave(directory.resolve("stopped"))).ended(RunContext.INTERRUPTED);
     }
 
     @Tag("slow")
@@ -115,6 +117,13 @@ class CollectiveRealityTest {
     private static List<StopRequest> stopAfter(int polls) {
         List<StopRequest> requests = new ArrayList<>(Collections.nCopies(RANKS, StopRequest.NONE));
         requests.set(5, new LaterStop(polls));
+        return requests;
+    }
+
+    /** Rank 0 can request a checkpoint only when the one before is written. */
+    private static List<StopRequest> stopAfterASave(Path logs) {
+        List<StopRequest> requests = stopAfter(1);
+        requests.set(0, new WrittenFirst(logs));
         return requests;
     }
 
@@ -180,6 +189,41 @@ class CollectiveRealityTest {
         @Override
         public boolean isRequested() {
             return polls-- <= 0;
+        }
+    }
+
+    /** Waits in each step until the first checkpoint is written, and for threads that write any. */
+    private record WrittenFirst(Path logs) implements StopRequest {
+        private static final Duration LIMIT = Duration.ofMinutes(1);
+
+        @Override
+        public void arm() { }
+
+        @Override
+        public boolean isRequested() {
+            try {
+                long start = System.nanoTime();
+                while (!isWritten()) {
+                    assertTrue(System.nanoTime() - start < LIMIT.toNanos());
+                    Thread.sleep(1);
+                }
+                for (Thread thread : Thread.getAllStackTraces().keySet()) {
+                    if (thread.getName().equals("isobar-checkpoint")) {
+                        thread.join(Duration.ofMillis(300)); // it may belong to another test
+                    }
+                }
+            } catch (IOException | InterruptedException failed) {
+                throw new AssertionError(failed);
+            }
+            return false;
+        }
+
+        private boolean isWritten() throws IOException {
+            Path run;
+            try (Stream<Path> files = Files.walk(logs)) {
+                run = files.filter(file -> file.endsWith("checkpoints")).findAny().orElse(logs);
+            }
+            return Files.exists(run.resolve("checkpoint-0"));
         }
     }
 }
