@@ -7,7 +7,6 @@ import org.isobar.backend.cpu.onednn.MatmulCache;
 import org.isobar.backend.cpu.parallel.BlockedRange;
 import org.isobar.backend.cpu.parallel.WorkerPool;
 import org.isobar.backend.cpu.product.Matrix;
-import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.WriteMode;
@@ -57,7 +56,8 @@ final class AttentionForward {
         long tile = blocks.tile();
         return AttentionScratch.of(new long[] {operand, operand},
             new long[] {(blocks.keys().side() + tile) * Float.BYTES, dtype == DType.F32 ? 0 : tile * dtype.bytes(),
-                blocks.queries().side() * shape.headDim() * Float.BYTES, Lanes.WIDTH * Float.BYTES});
+                blocks.queries().side() * shape.headDim() * Float.BYTES,
+                OnlineSoftmax.bytes(blocks.queries().side())});
     }
 
     /** Compiles the products. {@code memory} has the layout that {@link #space} returns. */
@@ -141,20 +141,20 @@ final class AttentionForward {
 
         /** Converts scores to weights, and rescales the accumulated sums of every row whose reference m changed. */
         private void weigh(OnlineSoftmax softmax, int head, int queryBlock, int keyBlock) {
-            DType type = dropout.isNone() ? dtype : DType.F32;
-            MemorySegment exact = dropout.isNone() ? weights : floats;
-            int queries = blocks.queries().length(queryBlock);
+            boolean exact = dropout.isNone();
             int side = blocks.keys().side();
-            for (int row = 0; row < queries; row++) {
-                float correction = softmax.next(row, scores, type, exact, row * side, blocks.keys().length(keyBlock));
-                if (keyBlock > 0 && correction != 1) {
-                    AttentionElements.scale(DType.F32, sums, row * headDim, sums, row * headDim, headDim, correction);
-                }
-            }
+            softmax.next(new OnlineSoftmax.Tile(scores, exact ? dtype : DType.F32, exact ? weights : floats, side,
+                blocks.keys().length(keyBlock)), (row, correction) -> {
+                    if (keyBlock > 0) {
+                        AttentionElements.scale(DType.F32, sums, row * headDim, sums, row * headDim, headDim,
+                            correction);
+                    }
+                });
             if (!dropout.isNone()) {
                 dropout.apply(floats, head, queryBlock, keyBlock);
                 if (dtype != DType.F32) {
-                    AttentionElements.scale(dtype, weights, 0, floats, 0, queries * side, 1);
+                    AttentionElements.scale(dtype, weights, 0, floats, 0,
+                        blocks.queries().length(queryBlock) * side, 1);
                 }
             }
         }

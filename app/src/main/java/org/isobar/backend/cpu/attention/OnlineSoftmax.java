@@ -4,7 +4,7 @@ import static org.isobar.backend.cpu.vector.Lanes.WIDTH;
 import static org.isobar.backend.cpu.vector.Lanes.load;
 
 import java.lang.foreign.MemorySegment;
-import java.util.Arrays;
+import java.lang.foreign.ValueLayout;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
@@ -22,90 +22,141 @@ import org.isobar.tensor.DType;
  * their maximum.
  */
 final class OnlineSoftmax {
+    private final int rows;
     private final double scale;
     /** Factor from unscaled scores to exponents of two. */
     private final float factor;
-    /** Unscaled: the difference from a nearby score is exact, however large both are. */
-    private final float[] references;
     /** One vector of partial sums for each row. */
-    private final float[] sums;
+    private final MemorySegment sums;
+    /** Unscaled: the difference from a nearby score is exact, however large both are. */
+    private final MemorySegment references;
     /** Sums of a row before its next scores. */
     private final float[] former = new float[WIDTH];
-    private final MemorySegment room;
+    private boolean hasScores;
+
+    /**
+     * Scores of all rows, and memory for their weights. In both memories, rows start {@code side} elements apart, and
+     * {@code count} elements extend to whole vectors. The weights of a row may replace scores of the row before.
+     */
+    record Tile(MemorySegment scores, DType dtype, MemorySegment weights, int side, int count) {
+        /** Number of scores of a row that fast loops process: whole vectors, or pairs of them in BF16. */
+        private int whole() {
+            int unit = dtype == DType.F32 ? WIDTH : 2 * WIDTH;
+            return count / unit * unit;
+        }
+
+        /** Addresses of the first {@code count} elements of each of {@code rows} rows. */
+        private SoftmaxCode.Weights addresses(int row, int rows, int count) {
+            long first = (long) row * side;
+            long elements = (long) (rows - 1) * side + count;
+            return new SoftmaxCode.Weights(Lanes.slice(scores, first, first + elements).address(),
+                weights.asSlice(first * dtype.bytes(), elements * dtype.bytes()).address(), dtype);
+        }
+    }
+
+    /** Receives the factors that correct results computed with a previous m. */
+    interface Correction {
+        void apply(int row, float factor);
+    }
+
+    /** Bytes of native memory for a softmax over {@code rows} rows. */
+    static long bytes(long rows) {
+        return rows * (WIDTH + 1) * Float.BYTES;
+    }
 
     /**
      * Creates a softmax over {@code rows} rows without scores. Scores are multiplied by {@code scale}.
      *
-     * @param room native memory for one vector
+     * @param room native memory of at least {@link #bytes}
      */
     OnlineSoftmax(int rows, double scale, MemorySegment room) {
+        this.rows = rows;
         this.scale = scale;
-        this.room = room;
         factor = (float) (scale / Math.log(2));
-        references = new float[rows];
-        Arrays.fill(references, Float.NEGATIVE_INFINITY);
-        sums = new float[rows * WIDTH];
+        sums = Lanes.slice(room, 0, (long) rows * WIDTH);
+        references = Lanes.slice(room, (long) rows * WIDTH, (long) rows * (WIDTH + 1));
+        sums.fill((byte) 0);
+        for (int row = 0; row < rows; row++) {
+            references.setAtIndex(ValueLayout.JAVA_FLOAT, row, Float.NEGATIVE_INFINITY);
+        }
     }
 
-    /**
-     * Computes the weights e^(score - m) of the next {@code count} scores of a row. Both start at element {@code first}
-     * of their memory and extend to whole vectors.
-     *
-     * @return the factor that corrects results computed with the previous m; 1 if m has not changed
-     */
-    float next(int row, MemorySegment scores, DType dtype, MemorySegment weights, int first, int count) {
-        float reference = references[row];
-        if (reference != Float.NEGATIVE_INFINITY
-            && weigh(row, reference, SoftmaxWeights.LEAP, scores, dtype, weights, first, count)) {
+    /** Computes the weights e^(score - m) of the next scores. */
+    void next(Tile tile, Correction correction) {
+        boolean together = GeneratedCode.hasLoops(tile.dtype) && tile.whole() == tile.count;
+        if (together && !hasScores) {
+            SoftmaxCode.maxima(tile.addresses(0, rows, tile.count).scores(), references.address(), rows,
+                tile.count / WIDTH, tile.side - tile.count);
+        }
+        hasScores = true;
+        for (int row = 0; row < rows; row++) {
+            row += together ? weigh(row, rows - row, tile, tile.count) : 0;
+            if (row < rows) {
+                float changed = next(row, tile);
+                if (changed != 1) {
+                    correction.apply(row, changed);
+                }
+            }
+        }
+    }
+
+    /** Processes the scores of a row. Returns the factor of the correction; 1 if m has not changed. */
+    private float next(int row, Tile tile) {
+        float reference = reference(row);
+        if (reference != Float.NEGATIVE_INFINITY && weigh(row, SoftmaxWeights.LEAP, tile)) {
             return 1;
         }
-        float m = Math.max(reference, greatest(scores, first, count));
+        float m = Math.max(reference, greatest(tile.scores, row * tile.side, tile.count));
         float correction = (float) Math.exp(((double) reference - m) * scale);
-        references[row] = m;
-        FloatVector.fromArray(Lanes.F32, sums, row * WIDTH).mul(correction).intoArray(sums, row * WIDTH);
-        weigh(row, m, SoftmaxWeights.ANY, scores, dtype, weights, first, count);
+        references.setAtIndex(ValueLayout.JAVA_FLOAT, row, m);
+        Lanes.store(sums, row * WIDTH, load(sums, row * WIDTH).mul(correction));
+        weigh(row, SoftmaxWeights.ANY, tile);
         return correction;
     }
 
+    private float reference(int row) {
+        return references.getAtIndex(ValueLayout.JAVA_FLOAT, row);
+    }
+
     /**
-     * Computes weights. Returns false, and leaves the row's sum unchanged, if a score exceeds m by more than {@code
-     * leap} octaves.
+     * Computes the weights of a row. Returns false, and leaves the row's sum unchanged, if a score exceeds m by more
+     * than {@code leap} octaves.
      */
-    private boolean weigh(int row, float m, int leap, MemorySegment scores, DType dtype, MemorySegment weights,
-        int first, int count) {
+    private boolean weigh(int row, int leap, Tile tile) {
         int at = row * WIDTH;
-        int whole = dtype == DType.F32 ? count / WIDTH * WIDTH : count / (2 * WIDTH) * (2 * WIDTH);
-        if (whole < count) {
-            System.arraycopy(sums, at, former, 0, WIDTH);
+        int whole = tile.whole();
+        if (whole < tile.count) {
+            load(sums, at).intoArray(former, 0);
         }
-        boolean done = weigh(scores, dtype, weights, first, whole, m, at);
+        boolean done = weighWhole(row, tile);
         int next = done ? whole : 0;
-        if (next == count
-            || SoftmaxWeights.bounded(scores, dtype, weights, first + next, count - next, m, factor, leap, sums, at)) {
+        if (next == tile.count || SoftmaxWeights.bounded(tile.scores, tile.dtype, tile.weights, row * tile.side + next,
+            tile.count - next, reference(row), factor, leap, sums, at)) {
             return true;
         }
         if (done) {
-            System.arraycopy(former, 0, sums, at, WIDTH);
+            Lanes.store(sums, at, FloatVector.fromArray(Lanes.F32, former, 0));
         }
         return false;
     }
 
-    /** Computes weights in whole vectors, or pairs of them in BF16, by a fast loop. */
-    private boolean weigh(MemorySegment scores, DType dtype, MemorySegment weights, int first, int count, float m,
-        int at) {
-        if (!GeneratedCode.hasLoops(dtype)) {
-            return dtype == DType.F32
-                ? SoftmaxWeights.toFloats(scores, weights, first, count, m, factor, sums, at)
-                : SoftmaxWeights.toHalves(scores, weights, first, count, m, factor, sums, at);
+    /** Computes the first weights of a row by a fast loop. */
+    private boolean weighWhole(int row, Tile tile) {
+        if (GeneratedCode.hasLoops(tile.dtype)) {
+            return weigh(row, 1, tile, tile.whole()) == 1;
         }
-        Lanes.store(room, 0, FloatVector.fromArray(Lanes.F32, sums, at));
-        SoftmaxCode.Weights row = new SoftmaxCode.Weights(Lanes.slice(scores, first, (long) first + count).address(),
-            weights.asSlice((long) first * dtype.bytes(), (long) count * dtype.bytes()).address(), dtype);
-        boolean done = SoftmaxCode.weights(row, room.address(), count / WIDTH, m, factor);
-        if (done) {
-            load(room, 0).intoArray(sums, at);
-        }
-        return done;
+        return tile.dtype == DType.F32
+            ? SoftmaxWeights.toFloats(tile.scores, tile.weights, row * tile.side, tile.whole(), reference(row), factor,
+                sums, row * WIDTH)
+            : SoftmaxWeights.toHalves(tile.scores, tile.weights, row * tile.side, tile.whole(), reference(row), factor,
+                sums, row * WIDTH);
+    }
+
+    /** Computes the first {@code count} weights of rows in machine code. Returns the number of rows, from the first. */
+    private int weigh(int row, int rows, Tile tile, int count) {
+        return SoftmaxCode.weights(tile.addresses(row, rows, count),
+            references.address() + (long) row * Float.BYTES, sums.address() + (long) row * WIDTH * Float.BYTES, rows,
+            count / WIDTH, tile.side - count, factor);
     }
 
     /** Returns the maximum score, ignoring NaN. The exponential of a NaN score still makes the row's sum NaN. */
@@ -128,13 +179,13 @@ final class OnlineSoftmax {
     double sum(int row) {
         double sum = 0;
         for (int lane = 0; lane < WIDTH; lane++) {
-            sum += sums[row * WIDTH + lane];
+            sum += sums.getAtIndex(ValueLayout.JAVA_FLOAT, (long) row * WIDTH + lane);
         }
         return sum;
     }
 
     /** Log of the sum of e^score over all scores of a row. */
     double logSum(int row) {
-        return references[row] * scale + Math.log(sum(row));
+        return reference(row) * scale + Math.log(sum(row));
     }
 }

@@ -29,7 +29,7 @@ final class SoftmaxTile {
     static void toMaxima(MemorySegment memory, int scores, int maxima, int rows, int columns) {
         if (GeneratedCode.hasLoops(DType.F32)) {
             SoftmaxCode.maxima(address(memory, scores, (long) rows * columns), address(memory, maxima, rows), rows,
-                columns / WIDTH);
+                columns / WIDTH, 0);
         } else {
             toMaximaInJava(memory, scores, maxima, rows, columns);
         }

@@ -35,10 +35,10 @@ final class SoftmaxWeights {
      * unchanged, if an exponent is not in range or a sum reaches 2^LEAP.
      */
     static boolean toFloats(MemorySegment scores, MemorySegment weights, int first, int count, float m, float factor,
-        float[] sums, int at) {
+        MemorySegment sums, int at) {
         FloatVector reference = FloatVector.broadcast(Lanes.F32, m);
         FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
-        FloatVector sum = FloatVector.fromArray(Lanes.F32, sums, at);
+        FloatVector sum = load(sums, at);
         IntVector range = IntVector.zero(SoftmaxPower.I32);
         for (int i = 0; i <= count - WIDTH; i += WIDTH) {
             FloatVector x = load(scores, first + i).sub(reference).mul(scale);
@@ -51,16 +51,16 @@ final class SoftmaxWeights {
         if (!range.and(SoftmaxPower.BEYOND).eq(0).allTrue() || !sum.lt(GREATEST_SUM).allTrue()) {
             return false;
         }
-        sum.intoArray(sums, at);
+        Lanes.store(sums, at, sum);
         return true;
     }
 
     /** Computes weights in BF16 like {@link #toFloats}; {@code count} is a multiple of the lanes of two vectors. */
     static boolean toHalves(MemorySegment scores, MemorySegment weights, int first, int count, float m, float factor,
-        float[] sums, int at) {
+        MemorySegment sums, int at) {
         FloatVector reference = FloatVector.broadcast(Lanes.F32, -m * factor);
         FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
-        FloatVector sum = FloatVector.fromArray(Lanes.F32, sums, at);
+        FloatVector sum = load(sums, at);
         IntVector range = IntVector.zero(SoftmaxPower.I32);
         for (int i = 0; i <= count - 2 * WIDTH; i += 2 * WIDTH) {
             FloatVector x = load(scores, first + i).fma(scale, reference);
@@ -77,7 +77,7 @@ final class SoftmaxWeights {
         if (!range.and(SoftmaxPower.BEYOND).eq(0).allTrue() || !sum.lt(GREATEST_SUM).allTrue()) {
             return false;
         }
-        sum.intoArray(sums, at);
+        Lanes.store(sums, at, sum);
         return true;
     }
 
@@ -86,10 +86,10 @@ final class SoftmaxWeights {
      * by more than {@code leap} octaves.
      */
     static boolean bounded(MemorySegment scores, DType dtype, MemorySegment weights, int first, int count, float m,
-        float factor, int leap, float[] sums, int at) {
+        float factor, int leap, MemorySegment sums, int at) {
         FloatVector reference = FloatVector.broadcast(Lanes.F32, m);
         FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
-        FloatVector sum = FloatVector.fromArray(Lanes.F32, sums, at);
+        FloatVector sum = load(sums, at);
         IntVector greatest = IntVector.broadcast(SoftmaxPower.I32, Integer.MIN_VALUE);
         for (int i = 0; i < count; i += WIDTH) {
             VectorMask<Float> rest = Lanes.below(i, count);
@@ -103,7 +103,7 @@ final class SoftmaxWeights {
         if (greatest.reduceLanes(VectorOperators.MAX) > SoftmaxPower.ZERO + leap) {
             return false;
         }
-        sum.intoArray(sums, at);
+        Lanes.store(sums, at, sum);
         return true;
     }
 }

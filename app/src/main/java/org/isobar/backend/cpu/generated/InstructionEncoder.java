@@ -42,6 +42,8 @@ abstract class InstructionEncoder {
     private final ByteArrayOutputStream code = new ByteArrayOutputStream();
     private final List<int[]> constants = new ArrayList<>();
     private final List<Reference> references = new ArrayList<>();
+    private final List<Integer> leaves = new ArrayList<>();
+    private int exit;
 
     InstructionEncoder(InstructionSet set) {
         this.set = set;
@@ -105,6 +107,9 @@ abstract class InstructionEncoder {
             int next = reference.position + Integer.BYTES;
             bytes.putInt(reference.position, start + reference.constant.index * set.bytes - next);
         }
+        for (int leave : leaves) {
+            bytes.putInt(leave, exit - (leave + Integer.BYTES));
+        }
         for (int i = 0; i < constants.size(); i++) {
             bytes.position(start + i * set.bytes);
             for (int lane : constants.get(i)) {
@@ -112,6 +117,17 @@ abstract class InstructionEncoder {
             }
         }
         return bytes.array();
+    }
+
+    /** The last part of an instruction that jumps to the exit: its distance from the instruction's end. */
+    final void leave() {
+        leaves.add(position());
+        int32(0);
+    }
+
+    /** Marks the next instruction as the one that the function's jumps to its exit lead to. */
+    final void exit() {
+        exit = position();
     }
 
     /** Adds a constant that has the same bits in all lanes. */

@@ -80,6 +80,19 @@ abstract class ScalarAssembler extends InstructionEncoder {
         int32(target - (position() + Integer.BYTES));
     }
 
+    /** Jumps to the {@link #exit} unless the lower 32 bits of a register are {@code value}. */
+    void leaveUnless(int register, int value) {
+        if (register > LOW_BITS) {
+            int8(0x41);
+        }
+        int8(0x81);
+        modRm(DIRECT, 7, register);
+        int32(value);
+        int8(0x0F);
+        int8(0x85);
+        leave();
+    }
+
     /** {@code register >>>= 32}. */
     void takeUpperHalf(int register) {
         rex(0, register);

@@ -25,14 +25,13 @@ public final class SoftmaxCode {
     private static final MachineCode GRADIENT = GeneratedCode.loop(to -> gradient(to, DType.F32));
     private static final MachineCode GRADIENT_IN_HALVES =
         GeneratedCode.loop(DType.BF16, to -> gradient(to, DType.BF16));
-    private static final int ALL_LANES = (1 << Lanes.WIDTH) - 1;
 
-    // General registers: the arguments of the weights of a row, then what counts.
+    // General registers: the arguments of weights.
     private static final int SCORES = Assembler.RDI;
     private static final int WEIGHTS_TO = Assembler.RSI;
     private static final int SUMS = Assembler.RDX;
-    private static final int VECTORS = Assembler.RCX;
-    private static final int REFERENCE_BITS = Assembler.R8;
+    private static final int REFERENCES = Assembler.RCX;
+    private static final int WEIGHTS_EXTENTS = Assembler.R8;
     private static final int FACTOR_BITS = Assembler.R9;
 
     // Those of the gradient. The addresses of references and deltas are on the stack.
@@ -69,13 +68,14 @@ public final class SoftmaxCode {
      * Computes the maximum of each row of scores, ignoring NaN. If it is zero, its sign may differ from that in Java,
      * which no weight and no sum depends on.
      *
-     * @param scores  address of the scores, in consecutive rows
+     * @param scores  address of the scores
      * @param maxima  address of the maxima
      * @param vectors length of a row, in vectors of {@link Lanes#WIDTH}
+     * @param gap     number of floats between rows
      */
-    public static void maxima(long scores, long maxima, int rows, int vectors) {
+    public static void maxima(long scores, long maxima, int rows, int vectors, int gap) {
         if (rows > 0 && vectors > 0) {
-            MAXIMA.run(scores, maxima, rows, vectors);
+            MAXIMA.run(scores, maxima, rows, vectors, (long) gap * Float.BYTES, 0);
         }
     }
 
@@ -110,18 +110,23 @@ public final class SoftmaxCode {
     }
 
     /**
-     * Computes the weights 2^(factor (score - m)) of the scores of a row and adds them to {@code sums}.
+     * Computes weights 2^(factor (score - reference)) in rows and adds them to the sums, up to the first row that has
+     * a weight that may be wrong, because its exponent is out of range, or a sum that is not below {@link
+     * PowerPolynomial#GREATEST_SUM}. That row's sums stay as they are, its weights are undefined.
      *
-     * @param row     addresses of the row
-     * @param sums    address of one vector of sums
-     * @param vectors number of scores, in vectors of {@link Lanes#WIDTH}
-     * @return false if a weight may be wrong, because its exponent is out of range, or a sum is not below {@link
-     *     PowerPolynomial#GREATEST_SUM}
+     * @param references address of the references, one for each row
+     * @param sums       address of the sums, one vector for each row
+     * @param vectors    length of a row, in vectors of {@link Lanes#WIDTH}
+     * @param gap        number of elements between rows of scores, and between rows of weights
+     * @return the number of rows that were computed
      */
-    public static boolean weights(Weights row, long sums, int vectors, float m, float factor) {
-        boolean single = row.dtype == DType.F32;
-        return vectors == 0 || (single ? WEIGHTS : HALVES).run(row.scores, row.weights, sums, vectors,
-            Float.floatToRawIntBits(single ? m : -m * factor), Float.floatToRawIntBits(factor)) == ALL_LANES;
+    public static int weights(Weights tile, long references, long sums, int rows, int vectors, int gap, float factor) {
+        if (rows == 0 || vectors == 0) {
+            return rows;
+        }
+        return rows - (int) (tile.dtype == DType.F32 ? WEIGHTS : HALVES).run(tile.scores, tile.weights, sums,
+            references, (long) rows << Integer.SIZE | vectors,
+            (long) gap * tile.dtype.bytes() << Integer.SIZE | Integer.toUnsignedLong(Float.floatToRawIntBits(factor)));
     }
 
     /** Addresses of tiles: operands in F32, and results of a type, which replace them if it is F32. */
@@ -147,6 +152,7 @@ public final class SoftmaxCode {
         int maxima = Assembler.RSI;
         int rows = Assembler.RDX;
         int width = Assembler.RCX;
+        int gap = Assembler.R8;
         int vectors = Assembler.RAX;
         to.load(LEAST, to.repeated(Float.NEGATIVE_INFINITY));
         int row = to.position();
@@ -159,50 +165,57 @@ public final class SoftmaxCode {
         to.reduce(Operation.MAXIMUM, M, X);
         to.storeFloat(maxima, 0, M);
         to.increase(maxima, Float.BYTES);
+        to.add64(SCORES, gap);
         to.repeat(rows, row);
     }
 
     private static void rowsOfWeights(Assembler to, DType dtype) {
-        boolean rough = dtype == DType.BF16;
-        int maxima = Assembler.RCX;
-        int extents = Assembler.R8;
-        int rows = Assembler.R10;
         to.broadcastBits(FACTOR, FACTOR_BITS);
         to.load(LEAST, to.repeated(PowerPolynomial.LEAST));
+        forEachRow(to, dtype, () -> to.zero(SUM), () -> {
+            to.apply(Operation.MAXIMUM, X, LEAST, X); // NaN remains NaN
+            to.apply(Operation.ADD, SHIFTED, X, ROUND);
+        }, () -> { });
+    }
+
+    /**
+     * Emits a loop over rows of weights.
+     *
+     * @param begin sets SUM
+     * @param shift bounds the exponents X of a vector, and computes SHIFTED
+     * @param end   follows a row's last vector
+     */
+    private static void forEachRow(Assembler to, DType dtype, Runnable begin, Runnable shift, Runnable end) {
+        boolean rough = dtype == DType.BF16;
         Power power = new Power(to, rough);
-        to.copy(rows, extents);
-        to.takeUpperHalf(rows);
+        to.copy(ROWS, WEIGHTS_EXTENTS);
+        to.takeUpperHalf(ROWS);
         int row = to.position();
-        to.broadcast(M, maxima, 0);
+        to.broadcast(M, REFERENCES, 0);
         if (rough) {
             to.apply(Operation.MULTIPLY, M, M, FACTOR);
             to.apply(Operation.XOR, M, M, to.repeated(Integer.MIN_VALUE));
         }
-        to.zero(SUM);
-        to.copy(REMAINING, extents);
+        begin.run();
+        to.copy(REMAINING, WEIGHTS_EXTENTS);
         to.forEachVector(REMAINING, () -> {
-            exponents(to, rough);
-            to.apply(Operation.MAXIMUM, X, LEAST, X); // NaN remains NaN
-            to.apply(Operation.ADD, SHIFTED, X, ROUND);
+            to.load(X, SCORES, 0);
+            if (rough) {
+                to.apply(Operation.MULTIPLY_ADD, X, FACTOR, M);
+            } else {
+                to.apply(Operation.SUBTRACT, X, X, M);
+                to.apply(Operation.MULTIPLY, X, X, FACTOR);
+            }
+            shift.run();
             power.compute();
             to.apply(Operation.ADD, SUM, SUM, P);
             to.storeNext(dtype, WEIGHTS_TO, P);
         }, SCORES);
+        end.run();
         to.store(SUMS, 0, SUM);
-        to.increase(maxima, Float.BYTES);
+        to.increase(REFERENCES, Float.BYTES);
         to.increase(SUMS, Lanes.F32.vectorByteSize());
-        to.repeat(rows, row);
-    }
-
-    /** Loads scores and turns them into exponents of two: factor (score - M), or factor score + M for rough weights. */
-    private static void exponents(Assembler to, boolean rough) {
-        to.load(X, SCORES, 0);
-        if (rough) {
-            to.apply(Operation.MULTIPLY_ADD, X, FACTOR, M);
-        } else {
-            to.apply(Operation.SUBTRACT, X, X, M);
-            to.apply(Operation.MULTIPLY, X, X, FACTOR);
-        }
+        to.repeat(ROWS, row);
     }
 
     private static void sums(Assembler to) {
@@ -229,25 +242,29 @@ public final class SoftmaxCode {
     }
 
     private static void weights(Assembler to, DType dtype) {
-        boolean rough = dtype == DType.BF16;
+        int gap = FACTOR_BITS;
         Constant within = to.repeated(PowerPolynomial.WITHIN);
-        to.broadcastBits(M, REFERENCE_BITS);
         to.broadcastBits(FACTOR, FACTOR_BITS);
-        Power power = new Power(to, rough);
-        to.load(SUM, SUMS, 0);
-        to.zero(RANGE);
-        to.forEachVector(VECTORS, () -> {
-            exponents(to, rough);
+        to.takeUpperHalf(gap);
+        forEachRow(to, dtype, () -> {
+            to.load(SUM, SUMS, 0);
+            to.zero(RANGE);
+        }, () -> {
             to.apply(Operation.ADD, SHIFTED, X, ROUND);
             to.apply(Operation.XOR, P, SHIFTED, within);
             to.apply(Operation.OR, RANGE, RANGE, P);
-            power.compute();
-            to.apply(Operation.ADD, SUM, SUM, P);
-            to.storeNext(dtype, WEIGHTS_TO, P);
-        }, SCORES);
-        to.store(SUMS, 0, SUM);
-        to.test(Assembler.RAX, RANGE, to.repeated(PowerPolynomial.BEYOND), SUM,
-            to.repeated(PowerPolynomial.GREATEST_SUM), X);
+        }, () -> {
+            to.copyVector(P, SUM);
+            to.test(Assembler.RAX, RANGE, to.repeated(PowerPolynomial.BEYOND), P,
+                to.repeated(PowerPolynomial.GREATEST_SUM), X);
+            to.leaveUnless(Assembler.RAX, (1 << to.set.lanes) - 1);
+            for (int bytes = 0; bytes < Float.BYTES; bytes += dtype.bytes()) {
+                to.add64(SCORES, gap);
+            }
+            to.add64(WEIGHTS_TO, gap);
+        });
+        to.exit();
+        to.copy(Assembler.RAX, ROWS);
     }
 
     private static void gradient(Assembler to, DType dtype) {

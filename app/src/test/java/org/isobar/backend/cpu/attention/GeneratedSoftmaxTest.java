@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.Arrays;
 
 import org.isobar.backend.cpu.FloatBits;
 import org.isobar.backend.cpu.generated.GeneratedCode;
@@ -33,27 +32,53 @@ final class GeneratedSoftmaxTest {
         assumeTrue(GeneratedCode.hasLoops(DType.F32));
     }
 
-    /** A score that is replaced: none is special, out of range, no number, or so great that the sum is. */
+    /** One score of the third row is replaced: none is special, out of range, no number, or the sum is too great. */
     @ParameterizedTest
     @ValueSource(floats = {0, -200, 200, Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY, 60})
     void weights(float special) {
+        checkWeights(special, DType.F32);
+    }
+
+    /** Java rounds ties away from zero; there are none among these weights. */
+    @ParameterizedTest
+    @ValueSource(floats = {0, -200, 200, Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY, 60})
+    void weightsInHalves(float special) {
+        assumeTrue(GeneratedCode.hasLoops(DType.BF16));
+        checkWeights(special, DType.BF16);
+    }
+
+    /** Compares the rows up to the first that is not in range, and what is left of the others. */
+    private static void checkWeights(float special, DType dtype) {
+        int rows = 4;
+        int width = 8 * Lanes.WIDTH;
+        int side = width + 6;
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment scores = numbers(arena, 1, COUNT);
-            scores.setAtIndex(ValueLayout.JAVA_FLOAT, 13, special);
-            float[] sums = new float[Lanes.WIDTH];
-            Arrays.fill(sums, 3);
-            MemorySegment ownSums = arena.allocateFrom(ValueLayout.JAVA_FLOAT, sums);
-            MemorySegment expected = arena.allocate(scores.byteSize());
-            MemorySegment weights = arena.allocate(scores.byteSize());
-            boolean inRange = SoftmaxWeights.toFloats(scores, expected, 0, COUNT, 1.5f, FACTOR, sums, 0);
-            assertEquals(inRange, SoftmaxCode.weights(
-                new SoftmaxCode.Weights(scores.address(), weights.address(), DType.F32), ownSums.address(),
-                COUNT / Lanes.WIDTH, 1.5f, FACTOR));
-            assertEquals(-1, expected.mismatch(weights));
-            if (inRange) {
-                assertArrayEquals(sums, ownSums.toArray(ValueLayout.JAVA_FLOAT));
+            MemorySegment scores = numbers(arena, 1, rows * side);
+            scores.setAtIndex(ValueLayout.JAVA_FLOAT, 2 * side + 13, special);
+            MemorySegment references = numbers(arena, 2, rows);
+            MemorySegment sums = numbers(arena, 3, rows * Lanes.WIDTH);
+            MemorySegment expectedSums = arena.allocate(sums.byteSize()).copyFrom(sums);
+            MemorySegment weights = arena.allocate((long) rows * side * dtype.bytes());
+            MemorySegment expected = arena.allocate(weights.byteSize());
+            int row = 0;
+            while (row < rows && inJava(scores, dtype, expected, row * side, width,
+                references.getAtIndex(ValueLayout.JAVA_FLOAT, row), expectedSums, row * Lanes.WIDTH)) {
+                row++;
             }
+            assertEquals(special == 0 ? rows : 2, row);
+            assertEquals(row, SoftmaxCode.weights(
+                new SoftmaxCode.Weights(scores.address(), weights.address(), dtype), references.address(),
+                sums.address(), rows, width / Lanes.WIDTH, side - width, FACTOR));
+            assertEquals(-1, expectedSums.mismatch(sums));
+            long computed = (long) row * side * dtype.bytes();
+            assertEquals(-1, expected.asSlice(0, computed).mismatch(weights.asSlice(0, computed)));
         }
+    }
+
+    private static boolean inJava(MemorySegment scores, DType dtype, MemorySegment weights, int first, int count,
+        float m, MemorySegment sums, int at) {
+        return dtype == DType.F32 ? SoftmaxWeights.toFloats(scores, weights, first, count, m, FACTOR, sums, at)
+            : SoftmaxWeights.toHalves(scores, weights, first, count, m, FACTOR, sums, at);
     }
 
     @ParameterizedTest
@@ -149,30 +174,6 @@ final class GeneratedSoftmaxTest {
         MemorySegment halves = arena.allocate(numbers.byteSize() / 2, Lanes.F32.vectorByteSize());
         Bfloat16.narrow(halves, numbers);
         return halves;
-    }
-
-    /** Java rounds ties away from zero; there are none among these weights. */
-    @ParameterizedTest
-    @ValueSource(floats = {0, -200, 200, Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY, 60})
-    void weightsInHalves(float special) {
-        assumeTrue(GeneratedCode.hasLoops(DType.BF16));
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment scores = numbers(arena, 1, COUNT);
-            scores.setAtIndex(ValueLayout.JAVA_FLOAT, 13, special);
-            float[] sums = new float[Lanes.WIDTH];
-            Arrays.fill(sums, 3);
-            MemorySegment ownSums = arena.allocateFrom(ValueLayout.JAVA_FLOAT, sums);
-            MemorySegment expected = arena.allocate(scores.byteSize() / 2);
-            MemorySegment weights = arena.allocate(scores.byteSize() / 2);
-            boolean inRange = SoftmaxWeights.toHalves(scores, expected, 0, COUNT, 1.5f, FACTOR, sums, 0);
-            assertEquals(inRange, SoftmaxCode.weights(
-                new SoftmaxCode.Weights(scores.address(), weights.address(), DType.BF16), ownSums.address(),
-                COUNT / Lanes.WIDTH, 1.5f, FACTOR));
-            if (inRange) {
-                assertEquals(-1, expected.mismatch(weights));
-                assertArrayEquals(sums, ownSums.toArray(ValueLayout.JAVA_FLOAT));
-            }
-        }
     }
 
     @ParameterizedTest
