@@ -298,10 +298,9 @@ class CollectiveProofTest {
             int tp = 1 << random.nextInt(Integer.numberOfTrailingZeros(most) + 1);
             int cp = 1 + random.nextInt(most);
             int dp = 1 + random.nextInt(most);
-            List<String> settings = new ArrayList<>(List.of("num_heads=4", "tensor_parallel=" + tp,
-                "context_parallel=" + cp,
-                "depth=" + (1 + random.nextInt(mostDepth)), "local_batch_size=" + (1 + random.nextInt(3)),
-                "accumulate_steps=" + (1 + random.nextInt(3)),
+            List<String> settings = new ArrayList<>(List.of("num_heads=4",
+                "tensor_parallel=" + tp, "context_parallel=" + cp, "depth=" + (1 + random.nextInt(mostDepth)),
+                "local_batch_size=" + (1 + random.nextInt(3)), "accumulate_steps=" + (1 + random.nextInt(3)),
                 "parallel_order=" + List.of("tp-cp-dp", "dp-cp-tp", "cp-dp-tp").get(random.nextInt(3)),
                 "recompute=" + List.of("none", "mlp", "block").get(random.nextInt(3)),
                 "amp_mode=" + List.of("none", "bf16", "fp16").get(random.nextInt(3)),

@@ -192,9 +192,15 @@ class CollectiveRealityTest {
         }
     }
 
-    /** Waits in each step until the first checkpoint is written, and for threads that write any. */
-    private record WrittenFirst(Path logs) implements StopRequest {
+    /** Waits in the first step until the first checkpoint, and each other that is being written, is written. */
+    private static final class WrittenFirst implements StopRequest {
         private static final Duration LIMIT = Duration.ofMinutes(1);
+        private final Path logs;
+        private boolean hasWaited;
+
+        WrittenFirst(Path logs) {
+            this.logs = logs;
+        }
 
         @Override
         public void arm() { }
@@ -202,20 +208,27 @@ class CollectiveRealityTest {
         @Override
         public boolean isRequested() {
             try {
-                long start = System.nanoTime();
-                while (!isWritten()) {
-                    assertTrue(System.nanoTime() - start < LIMIT.toNanos());
-                    Thread.sleep(1);
-                }
-                for (Thread thread : Thread.getAllStackTraces().keySet()) {
-                    if (thread.getName().equals("isobar-checkpoint")) {
-                        thread.join(Duration.ofMillis(300)); // it may belong to another test
-                    }
+                if (!hasWaited) {
+                    await();
                 }
             } catch (IOException | InterruptedException failed) {
                 throw new AssertionError(failed);
             }
             return false;
+        }
+
+        private void await() throws IOException, InterruptedException {
+            long start = System.nanoTime();
+            while (!isWritten()) {
+                assertTrue(System.nanoTime() - start < LIMIT.toNanos(), "no checkpoint-0 in " + logs);
+                Thread.sleep(1);
+            }
+            for (Thread thread : Thread.getAllStackTraces().keySet()) {
+                if (thread.getName().equals("isobar-checkpoint")) {
+                    thread.join(Duration.ofSeconds(10)); // another test's may hang
+                }
+            }
+            hasWaited = true;
         }
 
         private boolean isWritten() throws IOException {

@@ -141,16 +141,12 @@ final class AttentionForward {
 
         /** Converts scores to weights, and rescales the accumulated sums of every row whose reference m changed. */
         private void weigh(OnlineSoftmax softmax, int head, int queryBlock, int keyBlock) {
-            boolean exact = dropout.isNone();
+            boolean masked = !dropout.isNone();
             int side = blocks.keys().side();
-            softmax.next(new OnlineSoftmax.Tile(scores, exact ? dtype : DType.F32, exact ? weights : floats, side,
-                blocks.keys().length(keyBlock)), (row, correction) -> {
-                    if (keyBlock > 0) {
-                        AttentionElements.scale(DType.F32, sums, row * headDim, sums, row * headDim, headDim,
-                            correction);
-                    }
-                });
-            if (!dropout.isNone()) {
+            softmax.next(new OnlineSoftmax.Tile(scores, masked ? DType.F32 : dtype, masked ? floats : weights, side,
+                blocks.keys().length(keyBlock)), (row, correction) ->
+                    AttentionElements.scale(DType.F32, sums, row * headDim, sums, row * headDim, headDim, correction));
+            if (masked) {
                 dropout.apply(floats, head, queryBlock, keyBlock);
                 if (dtype != DType.F32) {
                     AttentionElements.scale(dtype, weights, 0, floats, 0,

@@ -88,16 +88,16 @@ final class OnlineSoftmax {
             SoftmaxCode.maxima(tile.addresses(0, rows, tile.count).scores(), references.address(), rows,
                 tile.count / WIDTH, tile.side - tile.count);
         }
-        hasScores = true;
-        for (int row = 0; row < rows; row++) {
-            row += together ? weigh(row, rows - row, tile, tile.count) : 0;
-            if (row < rows) {
-                float changed = next(row, tile);
-                if (changed != 1) {
-                    correction.apply(row, changed);
-                }
+        int row = together ? addWeights(0, rows, tile, tile.count) : 0;
+        while (row < rows) {
+            float changed = next(row, tile);
+            if (hasScores && changed != 1) {
+                correction.apply(row, changed);
             }
+            row++;
+            row += together ? addWeights(row, rows - row, tile, tile.count) : 0;
         }
+        hasScores = true;
     }
 
     /** Processes the scores of a row. Returns the factor of the correction; 1 if m has not changed. */
@@ -143,7 +143,7 @@ final class OnlineSoftmax {
     /** Computes the first weights of a row by a fast loop. */
     private boolean weighWhole(int row, Tile tile) {
         if (GeneratedCode.hasLoops(tile.dtype)) {
-            return weigh(row, 1, tile, tile.whole()) == 1;
+            return addWeights(row, 1, tile, tile.whole()) == 1;
         }
         return tile.dtype == DType.F32
             ? SoftmaxWeights.toFloats(tile.scores, tile.weights, row * tile.side, tile.whole(), reference(row), factor,
@@ -153,8 +153,8 @@ final class OnlineSoftmax {
     }
 
     /** Computes the first {@code count} weights of rows in machine code. Returns the number of rows, from the first. */
-    private int weigh(int row, int rows, Tile tile, int count) {
-        return SoftmaxCode.weights(tile.addresses(row, rows, count),
+    private int addWeights(int row, int rows, Tile tile, int count) {
+        return rows == 0 ? 0 : SoftmaxCode.addWeights(tile.addresses(row, rows, count),
             references.address() + (long) row * Float.BYTES, sums.address() + (long) row * WIDTH * Float.BYTES, rows,
             count / WIDTH, tile.side - count, factor);
     }

@@ -9,7 +9,7 @@ import org.isobar.backend.cpu.vector.VectorMath;
 
 /**
  * Machine code of GELU and its derivative, with the bits of {@code VectorGelu}, whose methods and those of {@link
- * VectorMath} give the formulas. Each instruction of a vector needs the result of the one before, and a processor does
+ * VectorMath} give the formulas. Most instructions of a vector need the result of the one before, and a processor does
  * not look far enough ahead to begin with the next vector meanwhile. So two vectors are computed together, each
  * instruction for one and then for the other.
  */

@@ -107,6 +107,7 @@ abstract class InstructionEncoder {
             int next = reference.position + Integer.BYTES;
             bytes.putInt(reference.position, start + reference.constant.index * set.bytes - next);
         }
+        assert leaves.isEmpty() || exit > 0;
         for (int leave : leaves) {
             bytes.putInt(leave, exit - (leave + Integer.BYTES));
         }

@@ -120,7 +120,8 @@ public final class SoftmaxCode {
      * @param gap        number of elements between rows of scores, and between rows of weights
      * @return the number of rows that were computed
      */
-    public static int weights(Weights tile, long references, long sums, int rows, int vectors, int gap, float factor) {
+    public static int addWeights(Weights tile, long references, long sums, int rows, int vectors, int gap,
+        float factor) {
         if (rows == 0 || vectors == 0) {
             return rows;
         }
@@ -181,8 +182,8 @@ public final class SoftmaxCode {
     /**
      * Emits a loop over rows of weights.
      *
-     * @param begin sets SUM
-     * @param shift bounds the exponents X of a vector, and computes SHIFTED
+     * @param begin sets SUM, and what else a row begins with
+     * @param shift bounds or checks the exponents X of a vector, and computes SHIFTED
      * @param end   follows a row's last vector
      */
     private static void forEachRow(Assembler to, DType dtype, Runnable begin, Runnable shift, Runnable end) {
@@ -259,7 +260,7 @@ public final class SoftmaxCode {
                 to.repeated(PowerPolynomial.GREATEST_SUM), X);
             to.leaveUnless(Assembler.RAX, (1 << to.set.lanes) - 1);
             for (int bytes = 0; bytes < Float.BYTES; bytes += dtype.bytes()) {
-                to.add64(SCORES, gap);
+                to.add64(SCORES, gap); // twice for weights in BF16: scores have twice as many bytes
             }
             to.add64(WEIGHTS_TO, gap);
         });

@@ -32,7 +32,7 @@ final class GeneratedSoftmaxTest {
         assumeTrue(GeneratedCode.hasLoops(DType.F32));
     }
 
-    /** One score of the third row is replaced: none is special, out of range, no number, or the sum is too great. */
+    /** One score of the third row is replaced by 0 or by one that is out of range, no number, or too great. */
     @ParameterizedTest
     @ValueSource(floats = {0, -200, 200, Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY, 60})
     void weights(float special) {
@@ -47,7 +47,7 @@ final class GeneratedSoftmaxTest {
         checkWeights(special, DType.BF16);
     }
 
-    /** Compares the rows up to the first that is not in range, and what is left of the others. */
+    /** Compares the rows up to the first that is not in range. The sums of the others stay, as do later weights. */
     private static void checkWeights(float special, DType dtype) {
         int rows = 4;
         int width = 8 * Lanes.WIDTH;
@@ -66,12 +66,16 @@ final class GeneratedSoftmaxTest {
                 row++;
             }
             assertEquals(special == 0 ? rows : 2, row);
-            assertEquals(row, SoftmaxCode.weights(
+            assertEquals(row, SoftmaxCode.addWeights(
                 new SoftmaxCode.Weights(scores.address(), weights.address(), dtype), references.address(),
                 sums.address(), rows, width / Lanes.WIDTH, side - width, FACTOR));
             assertEquals(-1, expectedSums.mismatch(sums));
             long computed = (long) row * side * dtype.bytes();
             assertEquals(-1, expected.asSlice(0, computed).mismatch(weights.asSlice(0, computed)));
+            if (row < rows) {
+                long behind = (row + 1L) * side * dtype.bytes();
+                assertEquals(-1, expected.asSlice(behind).mismatch(weights.asSlice(behind)));
+            }
         }
     }
 
@@ -95,6 +99,27 @@ final class GeneratedSoftmaxTest {
             new SoftmaxGradient(memory, 0, tile * Float.BYTES, DType.F32, 0, DType.F32, tile * Float.BYTES,
                 2 * tile * Float.BYTES, (2 * tile + COUNT) * Float.BYTES, FACTOR).rows(0, rows, COUNT);
             assertEquals(-1, expected.mismatch(memory));
+        }
+    }
+
+    @Test
+    void maximaOfRowsApart() {
+        int rows = 3;
+        int width = 2 * Lanes.WIDTH;
+        int side = width + 5;
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment scores = numbers(arena, 4, rows * side);
+            MemorySegment maxima = numbers(arena, 5, rows + 1);
+            float[] expected = maxima.toArray(ValueLayout.JAVA_FLOAT);
+            for (int row = 0; row < rows; row++) {
+                expected[row] = Float.NEGATIVE_INFINITY;
+                for (int i = 0; i < width; i++) {
+                    expected[row] =
+                        Math.max(expected[row], scores.getAtIndex(ValueLayout.JAVA_FLOAT, (long) row * side + i));
+                }
+            }
+            SoftmaxCode.maxima(scores.address(), maxima.address(), rows, width / Lanes.WIDTH, side - width);
+            assertArrayEquals(expected, maxima.toArray(ValueLayout.JAVA_FLOAT));
         }
     }
 
