@@ -13,9 +13,11 @@ import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.job.ManyRanks;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** A group of 1,024 ranks exchanges data over sockets, without a false report of a failure. */
 @Tag("slow")
+@Isolated("measures time")
 class ManyRanksGatherTest {
     private static final int COUNT = 1024;
 
