@@ -1,12 +1,10 @@
 package org.isobar.train;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -23,6 +21,8 @@ import org.isobar.train.DryScenario.Cause;
 import org.isobar.train.DryScenario.Event;
 import org.isobar.train.collectives.RankTrace;
 import org.isobar.train.collectives.TraceRecorder;
+import org.isobar.train.saving.Resumption;
+import org.isobar.train.saving.StopAfterPolls;
 import org.isobar.train.saving.StopRequest;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -73,8 +73,12 @@ class CollectiveRealityTest {
     @Tag("slow")
     @Test
     void ranksThatStopInAStepIssueWhatIsPredicted() throws Exception {
+        List<StopRequest> requests = stopAfter(1);
+        Path run = TinyRun.jobConfig(data, directory.resolve("stopped"), RANKS, SETTINGS.toArray(String[]::new))
+            .output().experimentDirectory();
+        requests.set(0, StopAfterPolls.waitingFor(Resumption.folder(run).resolve("checkpoint-0")));
         compare("stopped", Event.STOPPED_IN_STEP, Length.DEFAULT, List.of(TWO_EPOCHS, "checkpoint_minutes=1e-6"),
-            stopAfterASave(directory.resolve("stopped"))).ended(RunContext.INTERRUPTED);
+            requests).ended(RunContext.INTERRUPTED);
     }
 
     @Tag("slow")
@@ -116,14 +120,7 @@ class CollectiveRealityTest {
     /** The stop requests of all ranks: rank 5 requests a stop after a number of polls. */
     private static List<StopRequest> stopAfter(int polls) {
         List<StopRequest> requests = new ArrayList<>(Collections.nCopies(RANKS, StopRequest.NONE));
-        requests.set(5, new LaterStop(polls));
-        return requests;
-    }
-
-    /** Rank 0 can request a checkpoint only when the one before is written. */
-    private static List<StopRequest> stopAfterASave(Path logs) {
-        List<StopRequest> requests = stopAfter(1);
-        requests.set(0, new WrittenFirst(logs));
+        requests.set(5, StopAfterPolls.from(polls + 1));
         return requests;
     }
 
@@ -172,71 +169,6 @@ class CollectiveRealityTest {
                 assertEquals(RecordingRank.headers(rehearsal.record(rank, Event.NONE, Cause.PEER).trace()),
                     Files.readAllLines(RecordingRank.headers(directory, rank)), "rank " + rank);
             }
-        }
-    }
-
-    /** Requests a stop after a number of polls. */
-    private static final class LaterStop implements StopRequest {
-        private int polls;
-
-        LaterStop(int polls) {
-            this.polls = polls;
-        }
-
-        @Override
-        public void arm() { }
-
-        @Override
-        public boolean isRequested() {
-            return polls-- <= 0;
-        }
-    }
-
-    /** Waits in the first step until the first checkpoint, and each other that is being written, is written. */
-    private static final class WrittenFirst implements StopRequest {
-        private static final Duration LIMIT = Duration.ofMinutes(1);
-        private final Path logs;
-        private boolean hasWaited;
-
-        WrittenFirst(Path logs) {
-            this.logs = logs;
-        }
-
-        @Override
-        public void arm() { }
-
-        @Override
-        public boolean isRequested() {
-            try {
-                if (!hasWaited) {
-                    await();
-                }
-            } catch (IOException | InterruptedException failed) {
-                throw new AssertionError(failed);
-            }
-            return false;
-        }
-
-        private void await() throws IOException, InterruptedException {
-            long start = System.nanoTime();
-            while (!isWritten()) {
-                assertTrue(System.nanoTime() - start < LIMIT.toNanos(), "no checkpoint-0 in " + logs);
-                Thread.sleep(1);
-            }
-            for (Thread thread : Thread.getAllStackTraces().keySet()) {
-                if (thread.getName().equals("isobar-checkpoint")) {
-                    thread.join(Duration.ofSeconds(10)); // another test's may hang
-                }
-            }
-            hasWaited = true;
-        }
-
-        private boolean isWritten() throws IOException {
-            Path run;
-            try (Stream<Path> files = Files.walk(logs)) {
-                run = files.filter(file -> file.endsWith("checkpoints")).findAny().orElse(logs);
-            }
-            return Files.exists(run.resolve("checkpoint-0"));
         }
     }
 }
