@@ -16,10 +16,12 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar bundle}: packs the program and a Java runtime into one archive, for machines without Java. */
-@Command(name = "bundle", mixinStandardHelpOptions = true,
-    description = "Pack the program, its libraries and a Java runtime into one archive, for machines without Java. "
-        + "The NVIDIA driver and CUDA are not in it.")
+@Command(name = BundleCommand.NAME, mixinStandardHelpOptions = true, description = BundleCommand.SUMMARY)
 final class BundleCommand implements Callable<Integer> {
+    static final String NAME = "bundle";
+    static final String SUMMARY = "Pack the program, its libraries and a Java runtime into one archive, for machines "
+        + "without Java. The NVIDIA driver and CUDA are not in it.";
+
     private final ProgramContext context;
     @Spec
     private CommandSpec spec;

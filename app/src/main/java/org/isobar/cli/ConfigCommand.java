@@ -13,9 +13,12 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar config}: prints the configuration that {@code train} would run with, as a file of one preset. */
-@Command(name = "config", description = "Print the configuration that train would run with, as a YAML file of presets.",
-    sortOptions = false, abbreviateSynopsis = true, mixinStandardHelpOptions = true)
+@Command(name = ConfigCommand.NAME, description = ConfigCommand.SUMMARY, sortOptions = false,
+    abbreviateSynopsis = true, mixinStandardHelpOptions = true)
 final class ConfigCommand implements Runnable {
+    static final String NAME = "config";
+    static final String SUMMARY = "Print the configuration that train would run with, as a YAML file of presets.";
+
     private final ProgramContext context;
     @Spec
     private CommandSpec spec;

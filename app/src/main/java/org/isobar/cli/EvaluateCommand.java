@@ -28,11 +28,14 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar evaluate}: scores forecasts of a model against the data, persistence and climatology. */
-@Command(name = "evaluate", mixinStandardHelpOptions = true, sortOptions = false,
-    description = "Score a model's forecasts at all leads, in physical units, beside persistence and climatology, with "
-        + "95 %% intervals and power spectra.",
+@Command(name = EvaluateCommand.NAME, mixinStandardHelpOptions = true, sortOptions = false,
+    description = EvaluateCommand.SUMMARY,
     footer = "Example: isobar evaluate --model=logs/demo/1GPU/00 --data_dir=DIR --lead_steps=12 --out=scores")
 final class EvaluateCommand implements Callable<Integer> {
+    static final String NAME = "evaluate";
+    static final String SUMMARY = "Score a model's forecasts at all leads, in physical units, beside persistence and "
+        + "climatology, with 95 %% intervals and power spectra.";
+
     /** Options that are keys of a preset and say where and how the model is computed. */
     private static final Map<String, String> PLACES = places();
     private static final String BATCH = "local_batch_size";

@@ -13,9 +13,12 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar exercise}: lists the tutorial's exercises, copies one to edit, and checks what was written. */
-@Command(name = "exercise", mixinStandardHelpOptions = true, sortOptions = false,
-    description = "Copy an exercise of the tutorial to edit, or check it. Without a name, list the exercises.")
+@Command(name = ExerciseCommand.NAME, mixinStandardHelpOptions = true, sortOptions = false,
+    description = ExerciseCommand.SUMMARY)
 final class ExerciseCommand implements Callable<Integer> {
+    static final String NAME = "exercise";
+    static final String SUMMARY = "Copy an exercise of the tutorial to edit, or check it. Without a name, list the "
+        + "exercises.";
     private static final int WRONG = 1;
 
     @Parameters(arity = "0..1", paramLabel = "NAME", description = "The exercise.")

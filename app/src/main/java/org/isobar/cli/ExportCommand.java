@@ -20,10 +20,12 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar export}: writes a self-contained model of a run, a checkpoint or weights. */
-@Command(name = "export", mixinStandardHelpOptions = true, sortOptions = false,
-    description = "Write a self-contained model: weights, configuration and the data's statistics.",
-    footer = "Example: isobar export logs/demo/1GPU/00 --out=demo-model")
+@Command(name = ExportCommand.NAME, mixinStandardHelpOptions = true, sortOptions = false,
+    description = ExportCommand.SUMMARY, footer = "Example: isobar export logs/demo/1GPU/00 --out=demo-model")
 final class ExportCommand implements Callable<Integer> {
+    static final String NAME = "export";
+    static final String SUMMARY = "Write a self-contained model: weights, configuration and the data's statistics.";
+
     private final ProgramContext context;
     @Spec
     private CommandSpec spec;

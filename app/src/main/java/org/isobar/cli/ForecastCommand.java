@@ -26,11 +26,13 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar forecast}: rolls a trained model out from frames of the data into a Zarr store. */
-@Command(name = "forecast", mixinStandardHelpOptions = true, sortOptions = false, abbreviateSynopsis = true,
-    description = "Forecast with a trained model, in physical units, and write a Zarr store.",
+@Command(name = ForecastCommand.NAME, mixinStandardHelpOptions = true, sortOptions = false, abbreviateSynopsis = true,
+    description = ForecastCommand.SUMMARY,
     footer = "Example: isobar forecast --model=logs/demo/1GPU/00 --data_dir=data/demo --start=1983-01-03T00 "
         + "--lead_steps=20 --out=forecast.zarr")
 final class ForecastCommand implements Callable<Integer> {
+    static final String NAME = "forecast";
+    static final String SUMMARY = "Forecast with a trained model, in physical units, and write a Zarr store.";
     private static final List<Key<?>> JOB_KEYS = List.of(Keys.RUN.device, Keys.RUN.threads, Keys.TRAINING.ampMode,
         Keys.TRAINING.localBatchSize, Keys.LAUNCH.tensorParallel, Keys.LAUNCH.contextParallel,
         Keys.LAUNCH.parallelOrder, Keys.LAUNCH.commBackend, Keys.LAUNCH.commTimeout, Keys.LAUNCH.startTimeout);

@@ -15,9 +15,11 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar groups}: prints the process groups of a parallel layout and how it shards a weight. */
-@Command(name = "groups", description = "Print the process groups of a parallel layout, and how it shards a weight.",
-    sortOptions = false, abbreviateSynopsis = true, mixinStandardHelpOptions = true)
+@Command(name = GroupsCommand.NAME, description = GroupsCommand.SUMMARY, sortOptions = false,
+    abbreviateSynopsis = true, mixinStandardHelpOptions = true)
 final class GroupsCommand implements Callable<Integer> {
+    static final String NAME = "groups";
+    static final String SUMMARY = "Print the process groups of a parallel layout, and how it shards a weight.";
     private static final int MOST_RANKS = 1 << 20;
 
     @Option(names = "--world_size", paramLabel = "N", defaultValue = "16",

@@ -2,9 +2,7 @@ package org.isobar.cli;
 
 import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -27,10 +25,9 @@ import org.isobar.config.keys.SpellingSuggestion;
 import org.isobar.device.DeviceException;
 import org.isobar.fault.UserException;
 import picocli.CommandLine;
-import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
@@ -38,17 +35,25 @@ import picocli.CommandLine.UnmatchedArgumentException;
  * {@link UserException} or a wrong option), with one line; 75 stopped after saving a checkpoint; 129, 130, 138 and 143
  * terminated by SIGHUP, SIGINT, SIGUSR1 and SIGTERM.
  */
-@Command(name = "isobar", description = "Trains vision transformers that forecast the weather.",
-    mixinStandardHelpOptions = true, versionProvider = Version.class, synopsisSubcommandLabel = "COMMAND",
-    footer = "Start with: isobar train --config=demo")
 public final class Main implements Runnable {
     private static final int UNEXPECTED_FAILURE = 1;
     private static final int INVALID_INPUT = 2;
 
-    @Spec
-    private CommandSpec spec;
+    private final CommandSpec spec = CommandSpec.wrapWithoutInspection(this);
 
-    private Main() { }
+    /**
+     * Declares the program without its commands. It has no annotations, because Java generates a class to read the
+     * first of a kind, which would take a quarter of the time of {@code isobar --help}.
+     */
+    private Main() {
+        spec.name("isobar").versionProvider(new Version());
+        spec.usageMessage().description("Trains vision transformers that forecast the weather.")
+            .synopsisSubcommandLabel("COMMAND").footer("Start with: isobar train --config=demo");
+        spec.addOption(OptionSpec.builder("-h", "--help").usageHelp(true)
+            .description("Show this help message and exit.").build());
+        spec.addOption(OptionSpec.builder("-V", "--version").versionHelp(true)
+            .description("Print version information and exit.").build());
+    }
 
     /** Runs one command and exits. The launcher passes its directory as property {@code isobar.home}. */
     public static void main(String[] args) {
@@ -76,11 +81,9 @@ public final class Main implements Runnable {
     }
 
     private static CommandLine commandLine(ProgramContext context, Predicate<String> named) {
-        CommandLine main = new CommandLine(new Main());
-        commands(context).forEach((type, command) -> {
-            Command described = type.getAnnotation(Command.class);
-            main.addSubcommand(described.name(), named.test(described.name()) ? command.get() : outline(described));
-        });
+        CommandLine main = new CommandLine(new Main().spec);
+        commands(context).forEach(command ->
+            main.addSubcommand(command.name, named.test(command.name) ? command.make.get() : command.outline()));
         main.setExpandAtFiles(false);
         ValueConverters.register(main);
         main.setCaseInsensitiveEnumValuesAllowed(true);
@@ -89,34 +92,40 @@ public final class Main implements Runnable {
         return main;
     }
 
-    /** All commands, in the order of the help. */
-    private static Map<Class<?>, Supplier<Object>> commands(ProgramContext context) {
-        Map<Class<?>, Supplier<Object>> commands = new LinkedHashMap<>();
-        commands.put(TrainCommand.class, () -> configured(new TrainCommand(context)));
-        commands.put(SynthesizeCommand.class, () -> new SynthesizeCommand());
-        commands.put(DataCommand.class, () -> DataCommand.commandLine(context));
-        commands.put(VerifyCommand.class, () -> VerifyCommand.commandLine(context));
-        commands.put(DoctorCommand.class, () -> DoctorCommand.commandLine(context));
-        commands.put(BenchCommand.class, () -> BenchCommand.commandLine(context));
-        commands.put(PlanCommand.class, () -> PlanCommand.commandLine(context));
-        commands.put(ExerciseCommand.class, () -> new ExerciseCommand());
-        commands.put(BundleCommand.class, () -> new BundleCommand(context));
-        commands.put(GroupsCommand.class, () -> new GroupsCommand());
-        commands.put(LaunchCommand.class, () -> LaunchCommand.commandLine(context));
-        commands.put(CheckpointCommand.class, () -> CheckpointCommand.commandLine());
-        commands.put(ReplayCommand.class, () -> new ReplayCommand(context));
-        commands.put(ReportCommand.class, () -> new ReportCommand());
-        commands.put(ExportCommand.class, () -> new ExportCommand(context));
-        commands.put(ForecastCommand.class, () -> ForecastCommand.commandLine(context));
-        commands.put(EvaluateCommand.class, () -> EvaluateCommand.commandLine(context));
-        commands.put(ConfigCommand.class, () -> configured(new ConfigCommand(context)));
-        return commands;
+    /**
+     * A command of the program.
+     *
+     * @param make creates it with its options, which loads its class
+     */
+    private record Subcommand(String name, String summary, Supplier<Object> make) {
+        CommandSpec outline() {
+            CommandSpec spec = CommandSpec.create();
+            spec.usageMessage().description(summary);
+            return spec;
+        }
     }
 
-    private static CommandSpec outline(Command described) {
-        CommandSpec spec = CommandSpec.create();
-        spec.usageMessage().description(described.description());
-        return spec;
+    /** All commands, in the order of the help. Their names and summaries are constants, which load no class. */
+    private static List<Subcommand> commands(ProgramContext context) {
+        return List.of(
+            new Subcommand(TrainCommand.NAME, TrainCommand.SUMMARY, () -> configured(new TrainCommand(context))),
+            new Subcommand(SynthesizeCommand.NAME, SynthesizeCommand.SUMMARY, () -> new SynthesizeCommand()),
+            new Subcommand(DataCommand.NAME, DataCommand.SUMMARY, () -> DataCommand.commandLine(context)),
+            new Subcommand(VerifyCommand.NAME, VerifyCommand.SUMMARY, () -> VerifyCommand.commandLine(context)),
+            new Subcommand(DoctorCommand.NAME, DoctorCommand.SUMMARY, () -> DoctorCommand.commandLine(context)),
+            new Subcommand(BenchCommand.NAME, BenchCommand.SUMMARY, () -> BenchCommand.commandLine(context)),
+            new Subcommand(PlanCommand.NAME, PlanCommand.SUMMARY, () -> PlanCommand.commandLine(context)),
+            new Subcommand(ExerciseCommand.NAME, ExerciseCommand.SUMMARY, () -> new ExerciseCommand()),
+            new Subcommand(BundleCommand.NAME, BundleCommand.SUMMARY, () -> new BundleCommand(context)),
+            new Subcommand(GroupsCommand.NAME, GroupsCommand.SUMMARY, () -> new GroupsCommand()),
+            new Subcommand(LaunchCommand.NAME, LaunchCommand.SUMMARY, () -> LaunchCommand.commandLine(context)),
+            new Subcommand(CheckpointCommand.NAME, CheckpointCommand.SUMMARY, () -> CheckpointCommand.commandLine()),
+            new Subcommand(ReplayCommand.NAME, ReplayCommand.SUMMARY, () -> new ReplayCommand(context)),
+            new Subcommand(ReportCommand.NAME, ReportCommand.SUMMARY, () -> new ReportCommand()),
+            new Subcommand(ExportCommand.NAME, ExportCommand.SUMMARY, () -> new ExportCommand(context)),
+            new Subcommand(ForecastCommand.NAME, ForecastCommand.SUMMARY, () -> ForecastCommand.commandLine(context)),
+            new Subcommand(EvaluateCommand.NAME, EvaluateCommand.SUMMARY, () -> EvaluateCommand.commandLine(context)),
+            new Subcommand(ConfigCommand.NAME, ConfigCommand.SUMMARY, () -> configured(new ConfigCommand(context))));
     }
 
     /** Runs one command and returns its exit code. */

@@ -16,10 +16,13 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar replay}: repeats the step after a checkpoint in fp32 and reports what is not finite in it. */
-@Command(name = "replay", mixinStandardHelpOptions = true, sortOptions = false,
-    description = "Repeat the step after a checkpoint in fp32, sample by sample, and print which layers, gradients or "
-        + "data are not finite. Exits with 0 if everything is finite, else with 1.")
+@Command(name = ReplayCommand.NAME, mixinStandardHelpOptions = true, sortOptions = false,
+    description = ReplayCommand.SUMMARY)
 final class ReplayCommand implements Callable<Integer> {
+    static final String NAME = "replay";
+    static final String SUMMARY = "Repeat the step after a checkpoint in fp32, sample by sample, and print which "
+        + "layers, gradients or data are not finite. Exits with 0 if everything is finite, else with 1.";
+
     private final ProgramContext context;
     @Spec
     private CommandSpec spec;

@@ -11,9 +11,12 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar report}: writes a page about runs. */
-@Command(name = "report", mixinStandardHelpOptions = true, description = "Write an HTML page about runs, side by side: "
-    + "losses, scores, speed, memory, restarts, maps and configurations. The page is one file that loads nothing.")
+@Command(name = ReportCommand.NAME, mixinStandardHelpOptions = true, description = ReportCommand.SUMMARY)
 final class ReportCommand implements Runnable {
+    static final String NAME = "report";
+    static final String SUMMARY = "Write an HTML page about runs, side by side: losses, scores, speed, memory, "
+        + "restarts, maps and configurations. The page is one file that loads nothing.";
+
     @Spec
     private CommandSpec spec;
     @Parameters(paramLabel = "RUN", arity = "1..*",

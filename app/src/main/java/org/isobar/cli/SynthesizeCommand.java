@@ -12,9 +12,14 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar synthesize}: writes a synthetic data set; the defaults are those of preset demo. */
-@Command(name = "synthesize", mixinStandardHelpOptions = true, showDefaultValues = true,
-    description = "Write an ERA5-like synthetic data set in the tutorial's layout.")
+@Command(name = SynthesizeCommand.NAME, mixinStandardHelpOptions = true, showDefaultValues = true,
+    description = SynthesizeCommand.SUMMARY)
 public final class SynthesizeCommand implements Callable<Integer> {
+    /** The command. */
+    public static final String NAME = "synthesize";
+    /** What it does. */
+    public static final String SUMMARY = "Write an ERA5-like synthetic data set in the tutorial's layout.";
+
     @Spec
     private CommandSpec spec;
 

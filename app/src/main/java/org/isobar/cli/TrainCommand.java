@@ -18,9 +18,12 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar train}: resolves the configuration, then trains. */
-@Command(name = "train", description = "Train the model of a preset.", sortOptions = false, abbreviateSynopsis = true,
+@Command(name = TrainCommand.NAME, description = TrainCommand.SUMMARY, sortOptions = false, abbreviateSynopsis = true,
     mixinStandardHelpOptions = true)
 final class TrainCommand implements Callable<Integer> {
+    static final String NAME = "train";
+    static final String SUMMARY = "Train the model of a preset.";
+
     private final ProgramContext context;
     @Spec
     private CommandSpec spec;

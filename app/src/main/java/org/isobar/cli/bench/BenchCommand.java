@@ -30,9 +30,14 @@ import picocli.CommandLine.Spec;
  * {@code bench report} gathers. {@code bench cpu} and {@code bench/gpu.sh} run all measurements, with PyTorch's as
  * well.
  */
-@Command(name = "bench", mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
-    description = "Measure the speed of training on this machine.")
+@Command(name = BenchCommand.NAME, mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
+    description = BenchCommand.SUMMARY)
 public final class BenchCommand implements Runnable {
+    /** The command. */
+    public static final String NAME = "bench";
+    /** What it does. */
+    public static final String SUMMARY = "Measure the speed of training on this machine.";
+
     @Spec
     private CommandSpec spec;
 

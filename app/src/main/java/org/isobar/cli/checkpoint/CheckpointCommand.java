@@ -29,9 +29,15 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar checkpoint}: inspects, verifies, exports and compares checkpoints. */
-@Command(name = "checkpoint", mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
-    description = "Inspect, verify and compare checkpoints, and export their weights for PyTorch.")
+@Command(name = CheckpointCommand.NAME, mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
+    description = CheckpointCommand.SUMMARY)
 public final class CheckpointCommand implements Runnable {
+    /** The command. */
+    public static final String NAME = "checkpoint";
+    /** What it does. */
+    public static final String SUMMARY = "Inspect, verify and compare checkpoints, and export their weights for "
+        + "PyTorch.";
+
     public static final String NEWEST = "A checkpoint, a directory of checkpoints or a run's directory; of several "
         + "checkpoints, the newest that is intact";
 

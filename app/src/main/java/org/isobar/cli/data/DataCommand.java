@@ -9,9 +9,15 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar data}: prepares weather files for training and evaluation. */
-@Command(name = "data", mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
-    description = "Convert weather files, look into them, and compute their statistics and climatology.")
+@Command(name = DataCommand.NAME, mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
+    description = DataCommand.SUMMARY)
 public final class DataCommand implements Runnable {
+    /** The command. */
+    public static final String NAME = "data";
+    /** What it does. */
+    public static final String SUMMARY = "Convert weather files, look into them, and compute their statistics and "
+        + "climatology.";
+
     @Spec
     private CommandSpec spec;
 

@@ -37,10 +37,14 @@ import picocli.CommandLine.Spec;
  * {@code isobar doctor}: prints the hardware and software of this machine, whether training works on its CPU and GPUs
  * and, if not, why and what to do. It needs nothing but Java, and every query has a time limit.
  */
-@Command(name = "doctor", mixinStandardHelpOptions = true, sortOptions = false,
-    description = "Print what this machine has, whether training works on its CPU and GPUs, and what to do if not.",
-    footer = "Example for a job: srun ./isobar doctor --job")
+@Command(name = DoctorCommand.NAME, mixinStandardHelpOptions = true, sortOptions = false,
+    description = DoctorCommand.SUMMARY, footer = "Example for a job: srun ./isobar doctor --job")
 public final class DoctorCommand implements Callable<Integer> {
+    /** The command. */
+    public static final String NAME = "doctor";
+    /** What it does. */
+    public static final String SUMMARY = "Print what this machine has, whether training works on its CPU and GPUs, "
+        + "and what to do if not.";
     private static final Duration PROGRAM_LIMIT = Duration.ofSeconds(5);
     private static final Duration DEVICE_LIMIT = Duration.ofSeconds(60);
     private static final RankEnvironment SINGLE_PROCESS = RankEnvironment.of(Map.of());

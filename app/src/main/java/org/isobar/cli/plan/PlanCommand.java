@@ -43,9 +43,14 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar plan}: predicts memory and speed of a run in every layout of its processes. */
-@Command(name = "plan", mixinStandardHelpOptions = true, sortOptions = false, abbreviateSynopsis = true,
-    description = "Predict memory and speed of a run in every layout of its processes. Needs no data and no GPU.")
+@Command(name = PlanCommand.NAME, mixinStandardHelpOptions = true, sortOptions = false, abbreviateSynopsis = true,
+    description = PlanCommand.SUMMARY)
 public final class PlanCommand implements Runnable {
+    /** The command. */
+    public static final String NAME = "plan";
+    /** What it does. */
+    public static final String SUMMARY = "Predict memory and speed of a run in every layout of its processes. Needs "
+        + "no data and no GPU.";
     private static final int MOST_RANKS = 1 << 16;
     /** Keys that follow from the layout, or that the layouts differ in. */
     private static final Set<String> LAYOUT = Set.of("tensor_parallel", "context_parallel", "parallel_order",

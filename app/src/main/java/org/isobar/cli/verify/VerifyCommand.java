@@ -41,15 +41,20 @@ import picocli.CommandLine.Spec;
  * Several processes check that the sharded model computes what one process computes. If a check fails, every rank exits
  * with 1.
  */
-@Command(name = "verify", mixinStandardHelpOptions = true, showDefaultValues = true, sortOptions = false,
+@Command(name = VerifyCommand.NAME, mixinStandardHelpOptions = true, showDefaultValues = true, sortOptions = false,
     abbreviateSynopsis = true,
-    description =
-    {"Check every operation on this machine against double precision, and the whole model against PyTorch.",
+    description = {VerifyCommand.SUMMARY,
         "In several processes, started by srun or isobar launch: check that the sharded layers and model compute what "
             + "one process computes.",
         "With --collectives: prove for a job of N processes, without starting it and without data, that all of its "
             + "ranks will issue matching collectives."})
 public final class VerifyCommand implements Callable<Integer> {
+    /** The command. */
+    public static final String NAME = "verify";
+    /** What it does. */
+    public static final String SUMMARY = "Check every operation on this machine against double precision, and the "
+        + "whole model against PyTorch.";
+
     /** Samples per replica. More than one, because the layout of messages depends on the batch index. */
     private static final int BATCH = 2;
     /** Every option of a GPU set unlike the defaults of {@link DeviceOptions#of}. */
