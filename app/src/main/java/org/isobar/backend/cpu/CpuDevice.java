@@ -7,6 +7,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 import java.util.function.IntConsumer;
 
+import org.isobar.backend.cpu.generated.GeneratedCode;
 import org.isobar.backend.cpu.onednn.MatmulCache;
 import org.isobar.backend.cpu.onednn.OneDnn;
 import org.isobar.backend.cpu.ops.CpuTensorOps;
@@ -55,7 +56,9 @@ public final class CpuDevice implements JobDevice {
         if (threads < 1) {
             throw new IllegalArgumentException(threads + " threads");
         }
-        OneDnn.load();
+        if (!GeneratedCode.hasDirectProducts()) { // then oneDNN computes them
+            OneDnn.load();
+        }
         matmuls = new MatmulCache(threads);
         pool = new WorkerPool(threads);
         ops = CheckedTensorOps.of(CpuTensorOps.of(pool, workspace, matmuls));

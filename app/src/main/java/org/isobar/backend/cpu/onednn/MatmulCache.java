@@ -20,8 +20,8 @@ import org.isobar.tensor.DType;
 
 /**
  * Cache of the products that have been compiled for one device: by our own code where {@link GeneratedCode} has it,
- * by oneDNN otherwise. Each is compiled on first request. Only the thread that issues the operations requests
- * products; all workers may run a returned product concurrently.
+ * by oneDNN otherwise, which is loaded for its first product. Each is compiled on first request. Only the thread that
+ * issues the operations requests products; all workers may run a returned product concurrently.
  */
 public final class MatmulCache implements AutoCloseable {
     private final int workers;
@@ -29,13 +29,21 @@ public final class MatmulCache implements AutoCloseable {
     private final Map<Matmul.Key, Matmul> matmuls = new HashMap<>();
     private final Map<StackedMatmul.Key, StackedMatmul> stacked = new HashMap<>();
     private final PackingScratch scratch;
-    private final engine cpu;
+    /** What oneDNN's products are compiled for; null before the first. */
+    private engine cpu;
 
-    /** Creates a cache for {@code workers} threads. {@link OneDnn#load} must have been called. */
+    /** Creates a cache for {@code workers} threads. */
     public MatmulCache(int workers) {
         this.workers = workers;
         scratch = new PackingScratch(workers);
-        cpu = new engine(engine.kind.cpu, 0);
+    }
+
+    private engine cpu() {
+        if (cpu == null) {
+            OneDnn.load();
+            cpu = new engine(engine.kind.cpu, 0);
+        }
+        return cpu;
     }
 
     /**
@@ -47,7 +55,7 @@ public final class MatmulCache implements AutoCloseable {
     public Packing packing(Matrix b, long k, long n, long rows, DType result) {
         return packings.computeIfAbsent(
             new Packing.Key(b.dtype(), result, rows, n, k, b.stride(), b.transposed()),
-            key -> isGenerated(key) ? new PanelPacking(key) : new OneDnnPacking(key, cpu, workers));
+            key -> isGenerated(key) ? new PanelPacking(key) : new OneDnnPacking(key, cpu(), workers));
     }
 
     private static boolean isGenerated(Packing.Key right) {
@@ -74,7 +82,7 @@ public final class MatmulCache implements AutoCloseable {
         assert !c.transposed();
         return matmuls.computeIfAbsent(new Matmul.Key(packing.key(), Matmul.Form.PACKED, m, a.stride(), a.transposed(),
             c.stride(), finish), key -> packing instanceof OneDnnPacking layout
-                ? new OneDnnMatmul(key, layout.description(), cpu, workers) : new PanelMatmul(key, scratch));
+                ? new OneDnnMatmul(key, layout.description(), cpu(), workers) : new PanelMatmul(key, scratch));
     }
 
     /**
@@ -88,8 +96,9 @@ public final class MatmulCache implements AutoCloseable {
                 if (isGenerated(right)) {
                     return new PanelMatmul(key, scratch);
                 }
+                engine target = cpu();
                 try (memory.desc layout = OneDnn.plain(b.dtype(), k, n, b.stride(), b.transposed())) {
-                    return new OneDnnMatmul(key, layout, cpu, workers);
+                    return new OneDnnMatmul(key, layout, target, workers);
                 }
             });
     }
@@ -102,7 +111,7 @@ public final class MatmulCache implements AutoCloseable {
             StackedMatmul.Layout.of(b), StackedMatmul.Layout.of(c), factor),
             key -> isGenerated(a.first().dtype(), c.first().dtype(), extents.k())
                 ? new PanelStackedMatmul(key, scratch)
-                : new OneDnnStackedMatmul(key, cpu, workers));
+                : new OneDnnStackedMatmul(key, cpu(), workers));
     }
 
     /** Frees all compiled products and packings. */
@@ -112,6 +121,8 @@ public final class MatmulCache implements AutoCloseable {
         stacked.values().forEach(StackedMatmul::close);
         matmuls.values().forEach(Matmul::close);
         packings.values().forEach(Packing::close);
-        cpu.close();
+        if (cpu != null) {
+            cpu.close();
+        }
     }
 }
