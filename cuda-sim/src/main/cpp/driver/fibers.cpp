@@ -13,6 +13,14 @@ namespace {
 
 constexpr size_t STACK = 128 << 10;
 constexpr size_t GUARD = 4096;
+// Stacks that began at equal offsets would share a few sets of each cache.
+constexpr size_t STAGGERS = 32;
+constexpr size_t STAGGER = 17 * 64;  // an odd number of cache lines
+
+// Where the stack with this number begins; it grows downwards.
+uintptr_t* top(int number) {
+    return reinterpret_cast<uintptr_t*>(stacks.base + (number + 1) * STACK - number % STAGGERS * STAGGER);
+}
 
 }  // namespace
 
@@ -56,13 +64,13 @@ sim_switch:
 
 void* newFiber(int number, void (*entry)()) {
     constexpr int SAVED = 6;
-    auto top = reinterpret_cast<uintptr_t*>(stacks.base + (number + 1) * STACK);
-    *--top = 0;  // where entry would return to; at its start the stack is then 8 off a multiple of 16, as after a call
-    *--top = reinterpret_cast<uintptr_t>(entry);
+    uintptr_t* next = top(number);
+    *--next = 0;  // where entry would return to; at its start the stack is then 8 off a multiple of 16, as after a call
+    *--next = reinterpret_cast<uintptr_t>(entry);
     for (int i = 0; i < SAVED; ++i) {
-        *--top = 0;
+        *--next = 0;
     }
-    return top;
+    return next;
 }
 
 #elif defined(__aarch64__)
@@ -105,12 +113,12 @@ sim_switch:
 void* newFiber(int number, void (*entry)()) {
     constexpr int SAVED = 20;
     constexpr int LINK = 11;  // x30
-    auto top = reinterpret_cast<uintptr_t*>(stacks.base + (number + 1) * STACK) - SAVED;
+    uintptr_t* saved = top(number) - SAVED;
     for (int i = 0; i < SAVED; ++i) {
-        top[i] = 0;
+        saved[i] = 0;
     }
-    top[LINK] = reinterpret_cast<uintptr_t>(entry);
-    return top;
+    saved[LINK] = reinterpret_cast<uintptr_t>(entry);
+    return saved;
 }
 
 #else

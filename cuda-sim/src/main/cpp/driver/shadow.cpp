@@ -25,10 +25,8 @@ struct Cell {
     uint8_t written;          // a bit for each byte that has been written
     uint8_t latest;           // the bytes of the last write
     uint8_t latestRead;       // the bytes of the last read
-    uint8_t flags;
+    bool atomicWrite;
 };
-
-enum Flag : uint8_t { ATOMIC_WRITE = 1, SEVERAL_BLOCKS_READ = 2 };
 
 Cell* cells = nullptr;
 Address origin = 0;
@@ -60,7 +58,7 @@ bool races(const Actor& actor, uint32_t thread, uint16_t interval) {
 
 bool racesWithWrite(const Cell& cell, const Actor& actor, uint8_t mask) {
     return cell.writer == actor.operation && (cell.latest & mask) != 0
-        && !(actor.atomic && (cell.flags & ATOMIC_WRITE) != 0) && races(actor, cell.writerThread, cell.writerInterval);
+        && !(actor.atomic && cell.atomicWrite) && races(actor, cell.writerThread, cell.writerInterval);
 }
 
 bool racesWithRead(const Cell& cell, const Actor& actor, uint8_t mask) {
@@ -81,11 +79,6 @@ Finding checkRead(Cell& cell, Address word, const Actor& actor, uint8_t mask) {
     }
     if (actor.atomic) {
         return {};
-    }
-    if (cell.reader == actor.operation && cell.readerThread / actor.blockThreads != actor.thread / actor.blockThreads) {
-        cell.flags |= SEVERAL_BLOCKS_READ;
-    } else if (cell.reader != actor.operation) {
-        cell.flags &= static_cast<uint8_t>(~SEVERAL_BLOCKS_READ);
     }
     cell.reader = actor.operation;
     cell.readerThread = actor.thread;
@@ -115,7 +108,7 @@ Finding checkWrite(Cell& cell, Address word, const Actor& actor, uint8_t mask) {
     cell.writerInterval = static_cast<uint16_t>(actor.interval);
     cell.latest = mask;
     cell.written |= mask;
-    cell.flags = static_cast<uint8_t>((cell.flags & ~ATOMIC_WRITE) | (actor.atomic ? ATOMIC_WRITE : 0));
+    cell.atomicWrite = actor.atomic;
     return {};
 }
 

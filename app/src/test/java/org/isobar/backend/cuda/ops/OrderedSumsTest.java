@@ -22,7 +22,9 @@ import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.DType;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -31,9 +33,12 @@ import org.junit.jupiter.params.provider.ValueSource;
  * The sums of attention's query gradients have one order, whatever the order of blocks. The PTX machine starts blocks
  * in a random order, runs several at once, and shows additions to other blocks as late as fences allow.
  */
-@Isolated("It resets the context of the process.")
+@Execution(ExecutionMode.CONCURRENT)
+@ResourceLock("the second GPU") // so that its tests run one after the other
 @Tag("ptx")
 class OrderedSumsTest {
+    /** Not the one of the other tests, because a kernel that waits for ever takes its context with it. */
+    private static final int GPU = 1;
     private static final String TURNS = "attention_turns.cuh";
     private static final String TICKET = "int ticket = atomicAdd(turns, 1);";
     private static final int RUNS = 4;
@@ -72,7 +77,7 @@ class OrderedSumsTest {
             assertTrue(found.getMessage().contains("wait for ever"), found.getMessage());
             equal = false;
         } finally {
-            cuDevicePrimaryCtxReset(0);
+            cuDevicePrimaryCtxReset(GPU);
         }
         assertFalse(equal, "not found");
     }
@@ -89,7 +94,7 @@ class OrderedSumsTest {
         } catch (CudaException found) {
             assertTrue(found.getMessage().contains("wait for ever"), found.getMessage());
         } finally {
-            cuDevicePrimaryCtxReset(0);
+            cuDevicePrimaryCtxReset(GPU);
         }
     }
 
@@ -102,7 +107,7 @@ class OrderedSumsTest {
     private static List<float[]> run(QueryGradient gradient, UnaryOperator<KernelSource> change, int blocks,
         int headDim) {
         CudaOptions options = new CudaOptions(Fusion.SEPARATE, SinglePrecision.TF32, gradient);
-        try (AttentionFixture fixture = AttentionFixture.on(new BareDevice(options, change), DType.F16)) {
+        try (AttentionFixture fixture = AttentionFixture.on(BareDevice.on(GPU, options, change), DType.F16)) {
             AttentionFixture.Inputs in =
                 fixture.inputs(new AttentionShape(1, 208, 128 * blocks - 5, 1, headDim), Dropout.NONE, 1, 1);
             float[] kv = in.kv().clone();
