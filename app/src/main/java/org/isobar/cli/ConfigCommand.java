@@ -8,6 +8,7 @@ import org.isobar.backend.Backend;
 import org.isobar.cli.options.ConfigOptions;
 import org.isobar.cli.options.ProgramContext;
 import org.isobar.config.RunConfig;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
@@ -23,8 +24,14 @@ final class ConfigCommand implements Runnable {
     @Spec
     private CommandSpec spec;
 
-    ConfigCommand(ProgramContext context) {
+    private ConfigCommand(ProgramContext context) {
         this.context = context;
+    }
+
+    static CommandLine commandLine(ProgramContext context) {
+        CommandLine command = new CommandLine(new ConfigCommand(context));
+        ConfigOptions.declare(command.getCommandSpec());
+        return command;
     }
 
     @Override

@@ -14,11 +14,10 @@ import org.isobar.cli.data.DataCommand;
 import org.isobar.cli.doctor.DoctorCommand;
 import org.isobar.cli.job.LaunchCommand;
 import org.isobar.cli.job.ParentWatch;
-import org.isobar.cli.options.ConfigOptions;
 import org.isobar.cli.options.ProgramContext;
+import org.isobar.cli.options.StandardOptions;
 import org.isobar.cli.options.TildeExpansion;
 import org.isobar.cli.options.ValueConverters;
-import org.isobar.cli.options.Version;
 import org.isobar.cli.plan.PlanCommand;
 import org.isobar.cli.verify.VerifyCommand;
 import org.isobar.config.keys.SpellingSuggestion;
@@ -26,7 +25,6 @@ import org.isobar.device.DeviceException;
 import org.isobar.fault.UserException;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
@@ -41,18 +39,11 @@ public final class Main implements Runnable {
 
     private final CommandSpec spec = CommandSpec.wrapWithoutInspection(this);
 
-    /**
-     * Declares the program without its commands. It has no annotations, because Java generates a class to read the
-     * first of a kind, which would take a quarter of the time of {@code isobar --help}.
-     */
+    /** The program without its commands. */
     private Main() {
-        spec.name("isobar").versionProvider(new Version());
-        spec.usageMessage().description("Trains vision transformers that forecast the weather.")
+        spec.name("isobar").usageMessage().description("Trains vision transformers that forecast the weather.")
             .synopsisSubcommandLabel("COMMAND").footer("Start with: isobar train --config=demo");
-        spec.addOption(OptionSpec.builder("-h", "--help").usageHelp(true)
-            .description("Show this help message and exit.").build());
-        spec.addOption(OptionSpec.builder("-V", "--version").versionHelp(true)
-            .description("Print version information and exit.").build());
+        StandardOptions.declare(spec);
     }
 
     /** Runs one command and exits. The launcher passes its directory as property {@code isobar.home}. */
@@ -108,7 +99,7 @@ public final class Main implements Runnable {
     /** All commands, in the order of the help. Their names and summaries are constants, which load no class. */
     private static List<Subcommand> commands(ProgramContext context) {
         return List.of(
-            new Subcommand(TrainCommand.NAME, TrainCommand.SUMMARY, () -> configured(new TrainCommand(context))),
+            new Subcommand(TrainCommand.NAME, TrainCommand.SUMMARY, () -> TrainCommand.commandLine(context)),
             new Subcommand(SynthesizeCommand.NAME, SynthesizeCommand.SUMMARY, () -> new SynthesizeCommand()),
             new Subcommand(DataCommand.NAME, DataCommand.SUMMARY, () -> DataCommand.commandLine(context)),
             new Subcommand(VerifyCommand.NAME, VerifyCommand.SUMMARY, () -> VerifyCommand.commandLine(context)),
@@ -125,7 +116,7 @@ public final class Main implements Runnable {
             new Subcommand(ExportCommand.NAME, ExportCommand.SUMMARY, () -> new ExportCommand(context)),
             new Subcommand(ForecastCommand.NAME, ForecastCommand.SUMMARY, () -> ForecastCommand.commandLine(context)),
             new Subcommand(EvaluateCommand.NAME, EvaluateCommand.SUMMARY, () -> EvaluateCommand.commandLine(context)),
-            new Subcommand(ConfigCommand.NAME, ConfigCommand.SUMMARY, () -> configured(new ConfigCommand(context))));
+            new Subcommand(ConfigCommand.NAME, ConfigCommand.SUMMARY, () -> ConfigCommand.commandLine(context)));
     }
 
     /** Runs one command and returns its exit code. */
@@ -142,12 +133,6 @@ public final class Main implements Runnable {
     public void run() {
         throw new ParameterException(spec.commandLine(),
             "Name a command: " + String.join(", ", spec.subcommands().keySet()));
-    }
-
-    private static CommandLine configured(Object command) {
-        CommandLine commandLine = new CommandLine(command);
-        ConfigOptions.declare(commandLine.getCommandSpec());
-        return commandLine;
     }
 
     private static int reject(ParameterException mistake, String[] args) {

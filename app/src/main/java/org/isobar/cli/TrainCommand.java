@@ -6,6 +6,7 @@ import java.util.function.UnaryOperator;
 import org.isobar.cli.job.ParentWatch;
 import org.isobar.cli.options.ConfigOptions;
 import org.isobar.cli.options.ProgramContext;
+import org.isobar.cli.options.StandardOptions;
 import org.isobar.cli.signal.StopSignals;
 import org.isobar.config.RunConfig;
 import org.isobar.distributed.job.JobSecret;
@@ -13,23 +14,27 @@ import org.isobar.plan.MachineExpectation;
 import org.isobar.telemetry.Screen;
 import org.isobar.train.RunContext;
 import org.isobar.train.TrainingRun;
-import picocli.CommandLine.Command;
+import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** {@code isobar train}: resolves the configuration, then trains. */
-@Command(name = TrainCommand.NAME, description = TrainCommand.SUMMARY, sortOptions = false, abbreviateSynopsis = true,
-    mixinStandardHelpOptions = true)
 final class TrainCommand implements Callable<Integer> {
     static final String NAME = "train";
     static final String SUMMARY = "Train the model of a preset.";
 
+    private final CommandSpec spec = CommandSpec.wrapWithoutInspection(this);
     private final ProgramContext context;
-    @Spec
-    private CommandSpec spec;
 
-    TrainCommand(ProgramContext context) {
+    private TrainCommand(ProgramContext context) {
         this.context = context;
+    }
+
+    static CommandLine commandLine(ProgramContext context) {
+        CommandSpec spec = new TrainCommand(context).spec.name(NAME);
+        spec.usageMessage().description(SUMMARY).sortOptions(false).abbreviateSynopsis(true);
+        StandardOptions.declare(spec);
+        ConfigOptions.declare(spec);
+        return new CommandLine(spec);
     }
 
     @Override

@@ -75,7 +75,7 @@ class ModelDirectoryTest {
     @CsvSource(delimiter = '|', textBlock = """
         "version" : 1                | "version" : 2        | its version is 2
         "isobar model"               | "model"              | it does not have the format isobar model
-        "depth" : 2                  | "deep" : 2           | unknown hyperparameters [deep]
+        "depth" : 1                  | "deep" : 1           | unknown hyperparameters [deep]
         "n_in_channels" : 3          | "n_in_channels" : 4  | it names 3 channels, and n_in_channels is 4
         "n_out_channels" : 3         | "n_out_channels" : 0 | its n_out_channels is 0
         "v10"                        | "u10"                | two channels have the same name

@@ -17,12 +17,16 @@ import org.isobar.verify.contract.TensorOpsContract;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Tests the contract itself in all types: correct operations pass every case, wrong ones fail. */
+@Execution(ExecutionMode.CONCURRENT)
 class ContractTest {
     private static final double TF32 = 0x1p-11;
 
     @TestFactory
+    @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> correctOperationsPass() {
         Device device = new ReferenceDevice(new ReferenceTensorOps());
         return TensorOpsContract.cases(device).stream().map(one -> dynamicTest(one.name(), () ->

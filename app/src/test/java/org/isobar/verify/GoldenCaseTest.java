@@ -17,8 +17,11 @@ import org.isobar.verify.contract.TensorOpsContract;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Compares a model with PyTorch: on the CPU, and on the reference device in every type. */
+@Execution(ExecutionMode.CONCURRENT)
 class GoldenCaseTest {
 
     @TestFactory
@@ -33,6 +36,7 @@ class GoldenCaseTest {
     }
 
     @TestFactory
+    @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> everyTypeIsWithinItsBounds() {
         Device device = new ReferenceDevice(new ReferenceTensorOps());
         return GoldenTests.of(device, TensorOpsContract.types(device), "");

@@ -29,10 +29,13 @@ import org.isobar.fault.UserException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Writes a small synthetic data set and reads its files with jHDF and the loader. */
+@Execution(ExecutionMode.CONCURRENT)
 class SyntheticEra5Test {
     private static final int HEIGHT = 32;
     private static final int WIDTH = 64;

@@ -214,7 +214,7 @@ class BadInputTest {
 
     @Test
     void tooLittleMemory() throws IOException {
-        String log = assertRefused(List.of("this run needs 2752.", "GB of memory", "GB are free", "embed_dim"),
+        String log = assertRefused(List.of("this run needs 1408.", "GB of memory", "GB are free", "embed_dim"),
             "embed_dim=65536");
         assertFalse(log.contains("data loader initialized"), "refused before anything is allocated: " + log);
     }

@@ -34,11 +34,9 @@ import org.junit.jupiter.params.provider.ValueSource;
  * in a random order, runs several at once, and shows additions to other blocks as late as fences allow.
  */
 @Execution(ExecutionMode.CONCURRENT)
-@ResourceLock("the second GPU") // so that its tests run one after the other
+@ResourceLock(SecondGpu.LOCK)
 @Tag("ptx")
 class OrderedSumsTest {
-    /** Not the one of the other tests, because a kernel that waits for ever takes its context with it. */
-    private static final int GPU = 1;
     private static final String TURNS = "attention_turns.cuh";
     private static final String TICKET = "int ticket = atomicAdd(turns, 1);";
     private static final int RUNS = 4;
@@ -77,7 +75,7 @@ class OrderedSumsTest {
             assertTrue(found.getMessage().contains("wait for ever"), found.getMessage());
             equal = false;
         } finally {
-            cuDevicePrimaryCtxReset(GPU);
+            cuDevicePrimaryCtxReset(SecondGpu.ORDINAL);
         }
         assertFalse(equal, "not found");
     }
@@ -94,7 +92,7 @@ class OrderedSumsTest {
         } catch (CudaException found) {
             assertTrue(found.getMessage().contains("wait for ever"), found.getMessage());
         } finally {
-            cuDevicePrimaryCtxReset(GPU);
+            cuDevicePrimaryCtxReset(SecondGpu.ORDINAL);
         }
     }
 
@@ -107,7 +105,8 @@ class OrderedSumsTest {
     private static List<float[]> run(QueryGradient gradient, UnaryOperator<KernelSource> change, int blocks,
         int headDim) {
         CudaOptions options = new CudaOptions(Fusion.SEPARATE, SinglePrecision.TF32, gradient);
-        try (AttentionFixture fixture = AttentionFixture.on(BareDevice.on(GPU, options, change), DType.F16)) {
+        BareDevice device = BareDevice.on(SecondGpu.ORDINAL, options, change);
+        try (AttentionFixture fixture = AttentionFixture.on(device, DType.F16)) {
             AttentionFixture.Inputs in =
                 fixture.inputs(new AttentionShape(1, 208, 128 * blocks - 5, 1, headDim), Dropout.NONE, 1, 1);
             float[] kv = in.kv().clone();
