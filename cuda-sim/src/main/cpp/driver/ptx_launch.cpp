@@ -46,12 +46,11 @@ private:
     Actor by;
 };
 
-// Appends what a launch did to the file of this process and device that ISOBAR_SIM_COUNTS names, if that is set: one
-// line of numbers with their names.
+// Appends what a launch did to the file of this process that ISOBAR_SIM_COUNTS names, if that is set: one line of
+// numbers with their names.
 void writeCounts(const Kernel& kernel, const ptx::Counts& counts) {
-    const std::string& named = config().counts;
-    std::string file = format("%s-%d-%d", named.c_str(), getpid(), running()->stream->device);
-    FILE* out = named.empty() ? nullptr : fopen(file.c_str(), "a");
+    const std::string& file = config().counts;
+    FILE* out = file.empty() ? nullptr : fopen(format("%s-%d", file.c_str(), getpid()).c_str(), "a");
     if (out == nullptr) {
         return;
     }

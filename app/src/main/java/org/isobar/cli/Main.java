@@ -18,6 +18,7 @@ import org.isobar.cli.options.ProgramContext;
 import org.isobar.cli.options.StandardOptions;
 import org.isobar.cli.options.TildeExpansion;
 import org.isobar.cli.options.ValueConverters;
+import org.isobar.cli.options.Version;
 import org.isobar.cli.plan.PlanCommand;
 import org.isobar.cli.verify.VerifyCommand;
 import org.isobar.config.keys.SpellingSuggestion;
@@ -75,12 +76,18 @@ public final class Main implements Runnable {
         CommandLine main = new CommandLine(new Main().spec);
         commands(context).forEach(command ->
             main.addSubcommand(command.name, named.test(command.name) ? command.make.get() : command.outline()));
+        provideVersion(main);
         main.setExpandAtFiles(false);
         ValueConverters.register(main);
         main.setCaseInsensitiveEnumValuesAllowed(true);
         main.setParameterExceptionHandler(Main::reject);
         main.setExecutionExceptionHandler((failure, command, parsed) -> report(failure, command));
         return main;
+    }
+
+    private static void provideVersion(CommandLine command) {
+        command.getCommandSpec().versionProvider(new Version());
+        command.getSubcommands().values().forEach(Main::provideVersion);
     }
 
     /**

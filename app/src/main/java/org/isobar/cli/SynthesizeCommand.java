@@ -15,10 +15,8 @@ import picocli.CommandLine.Spec;
 @Command(name = SynthesizeCommand.NAME, mixinStandardHelpOptions = true, showDefaultValues = true,
     description = SynthesizeCommand.SUMMARY)
 public final class SynthesizeCommand implements Callable<Integer> {
-    /** The command. */
-    public static final String NAME = "synthesize";
-    /** What it does. */
-    public static final String SUMMARY = "Write an ERA5-like synthetic data set in the tutorial's layout.";
+    static final String NAME = "synthesize";
+    static final String SUMMARY = "Write an ERA5-like synthetic data set in the tutorial's layout.";
 
     @Spec
     private CommandSpec spec;

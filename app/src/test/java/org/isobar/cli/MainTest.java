@@ -31,7 +31,8 @@ class MainTest {
     private final StringWriter err = new StringWriter();
 
     @ParameterizedTest
-    @ValueSource(strings = {"--help", "--version", "train --help", "config --help", "config", "config --config=demo"})
+    @ValueSource(strings = {"--help", "--version", "train --help", "train --version", "data stats --version",
+        "config --help", "config", "config --config=demo"})
     void whatWorksExitsWithZero(String line) {
         assertEquals(0, run(line.split(" ")));
         assertFalse(out.toString().isBlank());

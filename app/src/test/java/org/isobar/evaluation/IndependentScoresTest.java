@@ -63,7 +63,7 @@ class IndependentScoresTest {
     /** A model. */
     private enum Size {
         /** The smallest one, whose scores the golden file has. */
-        TINY(new CropWindow(3, 16, 32), TinyRun.WIDER, "num_heads=4", "depth=2"),
+        TINY(new CropWindow(3, 16, 32), TinyRun.WIDER, "num_heads=4", TinyRun.TWO_BLOCKS),
         /** A small model with the fields of preset {@code demo}. */
         DEMO(new CropWindow(Era5Variable.COUNT, 64, 128), "n_in_channels=20", "n_out_channels=20",
             "img_size=[64, 128]");

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class CudaFailureTest {
     /** Too small for batches of 96 in single precision: the driver takes 512 MiB, 128 MiB are left for kernels. */
     private static final String WIDE = "--set=embed_dim=64"; // fewer samples fill the memory than the data set has
-    private static final String DEEP = "--set=depth=2";
+    private static final String DEEP = "--set=" + TinyRun.TWO_BLOCKS;
     private static final Map<String, String> SMALL = Map.of("ISOBAR_SIM_MEMORY", "675.5M");
 
     @TempDir

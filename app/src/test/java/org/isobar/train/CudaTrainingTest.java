@@ -70,7 +70,8 @@ class CudaTrainingTest {
     }
 
     private EventFile loaded(String name, String... loader) throws IOException {
-        List<String> settings = new ArrayList<>(List.of("num_iters=12", "device=cuda", "enable_jit=true"));
+        List<String> settings = new ArrayList<>(List.of("num_iters=12", "device=cuda", "enable_jit=true",
+            TinyRun.TWO_BLOCKS));
         settings.addAll(List.of(loader));
         return TinyRun.of(data, logs.resolve(name), settings.toArray(String[]::new)).succeeded().events();
     }

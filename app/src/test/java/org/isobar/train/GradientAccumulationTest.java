@@ -25,7 +25,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 class GradientAccumulationTest {
     private static final double TOLERANCE = 1e-6;
     private static final List<String> RUN =
-        List.of("global_batch_size=4", "num_iters=12", "dropout=0.1", "warmup=3", "keep=0");
+        List.of("global_batch_size=4", "num_iters=12", "dropout=0.1", "warmup=3", "keep=0",
+        TinyRun.TWO_BLOCKS);
 
     @TempDir
     private static Path data;

@@ -18,7 +18,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Tag("cuda")
 @Execution(ExecutionMode.CONCURRENT)
 class HostStagedTrainingTest {
-    private static final String[] RUN = {TinyRun.WIDER, "num_heads=4", "global_batch_size=4", "num_iters=12"};
+    private static final String[] RUN = {TinyRun.WIDER, "num_heads=4", TinyRun.TWO_BLOCKS, "global_batch_size=4",
+        "num_iters=12"};
 
     @TempDir
     private static Path data;

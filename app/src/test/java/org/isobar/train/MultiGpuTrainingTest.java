@@ -31,7 +31,7 @@ class MultiGpuTrainingTest {
     private static final int STEPS = 6; // an epoch: the data has 24 samples
     private static final int GLOBAL_BATCH = 4;
     private static final List<String> RUN = List.of("global_batch_size=" + GLOBAL_BATCH, "num_iters=" + STEPS,
-        TinyRun.WIDER, "num_heads=4");
+        TinyRun.WIDER, "num_heads=4", TinyRun.TWO_BLOCKS);
     private static final long SEED = 1; // the preset's
     private static final List<String> SCORES = List.of("Loss/train", "Loss/valid", "RMSE(u10m)/valid");
 

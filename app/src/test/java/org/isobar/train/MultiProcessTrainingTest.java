@@ -26,7 +26,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Processes connected by sockets have the losses and weights of one process. */
 @Execution(ExecutionMode.CONCURRENT)
 class MultiProcessTrainingTest {
-    private static final String[] RUN = {TinyRun.WIDER, "num_heads=4", "global_batch_size=4", "num_iters=12"};
+    private static final String[] RUN = {TinyRun.WIDER, "num_heads=4", TinyRun.TWO_BLOCKS, "global_batch_size=4",
+        "num_iters=12"};
 
     @TempDir
     private static Path data;
@@ -66,7 +67,7 @@ class MultiProcessTrainingTest {
         Path weights = job.directory().resolve("model.safetensors");
         compareWeights(alone.weights(), weights);
         TinyRun whole = TinyRun.of(data, directory.resolve("whole"), TinyRun.WIDER, "num_heads=4",
-            "global_batch_size=4", "num_iters=6", "init_weights=" + weights).succeeded();
+            TinyRun.TWO_BLOCKS, "global_batch_size=4", "num_iters=6", "init_weights=" + weights).succeeded();
         ProcessJob cut = ProcessJob.run(data, Files.createDirectory(directory.resolve("cut")), 2,
             options("--context_parallel=2", "--init_weights=" + weights, "--num_iters=6"));
         for (String tag : List.of("Loss/train", "Loss/valid", "RMSE(u10m)/valid")) {

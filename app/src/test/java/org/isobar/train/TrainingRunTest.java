@@ -33,7 +33,6 @@ import org.tensorflow.framework.Summary;
 /** Tests whole runs of preset tiny (two epochs of twelve steps) and their output files. */
 class TrainingRunTest {
     private static final String TWO_EPOCHS = "num_iters=24";
-    private static final String TWO_BLOCKS = "depth=2";
     private static final List<String> RMSES = List.of("RMSE(u10m)/valid", "RMSE(v10)/valid", "RMSE(t2m)/valid");
     private static final List<String> LOSSES = List.of("Loss/train @ 0", "Loss/valid @ 0", "RMSE(u10m)/valid @ 0",
         "Loss/train @ 12", "Loss/valid @ 12", "RMSE(u10m)/valid @ 12",
@@ -49,7 +48,7 @@ class TrainingRunTest {
     @BeforeAll
     static void train() {
         TinyRun.synthesize(data);
-        run = TinyRun.of(data, data.resolve("logs"), TWO_EPOCHS, TWO_BLOCKS).succeeded();
+        run = TinyRun.of(data, data.resolve("logs"), TWO_EPOCHS, TinyRun.TWO_BLOCKS).succeeded();
     }
 
     /** Whole epochs are trained, as in the tutorial; the log says so unless they are all of num_iters. */
@@ -206,12 +205,12 @@ class TrainingRunTest {
     @ValueSource(strings = {"num_data_workers=0", "num_data_workers=3", "num_data_workers=100000",
         "threads=1", "threads=2"})
     void lossesDoNotDependOn(String setting) throws IOException {
-        assertEquals(losses(run), losses(TinyRun.of(data, logs, TWO_EPOCHS, TWO_BLOCKS, setting).succeeded()));
+        assertEquals(losses(run), losses(TinyRun.of(data, logs, TWO_EPOCHS, TinyRun.TWO_BLOCKS, setting).succeeded()));
     }
 
     @Test
     void otherSeedGivesOtherLosses() throws IOException {
-        List<Float> other = losses(TinyRun.of(data, logs, TWO_EPOCHS, TWO_BLOCKS, "seed=2").succeeded());
+        List<Float> other = losses(TinyRun.of(data, logs, TWO_EPOCHS, TinyRun.TWO_BLOCKS, "seed=2").succeeded());
         for (int i = 0; i < LOSSES.size(); i++) {
             assertNotEquals(losses(run).get(i), other.get(i), LOSSES.get(i));
         }
@@ -219,7 +218,7 @@ class TrainingRunTest {
 
     @Test
     void dropoutDoesNotAffectTheFirstScore() throws IOException {
-        List<Float> with = losses(TinyRun.of(data, logs, TWO_EPOCHS, TWO_BLOCKS, "dropout=0.1").succeeded());
+        List<Float> with = losses(TinyRun.of(data, logs, TWO_EPOCHS, TinyRun.TWO_BLOCKS, "dropout=0.1").succeeded());
         assertEquals(losses(run).subList(0, 3), with.subList(0, 3));
         assertNotEquals(losses(run).get(3), with.get(3));
         assertTrue(with.get(7) < 0.97 * with.get(1), with::toString);

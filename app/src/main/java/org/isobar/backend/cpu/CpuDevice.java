@@ -50,7 +50,7 @@ public final class CpuDevice implements JobDevice {
      * Creates a device that computes on {@code threads} threads, including the calling thread.
      *
      * @throws IllegalArgumentException if {@code threads} is not positive
-     * @throws org.isobar.fault.UserException if oneDNN cannot be loaded on this machine
+     * @throws org.isobar.fault.UserException if this machine's products need oneDNN and it cannot be loaded
      */
     public CpuDevice(int threads) {
         if (threads < 1) {

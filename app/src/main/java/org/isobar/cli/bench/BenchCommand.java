@@ -33,9 +33,7 @@ import picocli.CommandLine.Spec;
 @Command(name = BenchCommand.NAME, mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
     description = BenchCommand.SUMMARY)
 public final class BenchCommand implements Runnable {
-    /** The command. */
     public static final String NAME = "bench";
-    /** What it does. */
     public static final String SUMMARY = "Measure the speed of training on this machine.";
 
     @Spec

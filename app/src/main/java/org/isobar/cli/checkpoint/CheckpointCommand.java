@@ -32,9 +32,7 @@ import picocli.CommandLine.Spec;
 @Command(name = CheckpointCommand.NAME, mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
     description = CheckpointCommand.SUMMARY)
 public final class CheckpointCommand implements Runnable {
-    /** The command. */
     public static final String NAME = "checkpoint";
-    /** What it does. */
     public static final String SUMMARY = "Inspect, verify and compare checkpoints, and export their weights for "
         + "PyTorch.";
 

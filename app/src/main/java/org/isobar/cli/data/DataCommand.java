@@ -12,9 +12,7 @@ import picocli.CommandLine.Spec;
 @Command(name = DataCommand.NAME, mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
     description = DataCommand.SUMMARY)
 public final class DataCommand implements Runnable {
-    /** The command. */
     public static final String NAME = "data";
-    /** What it does. */
     public static final String SUMMARY = "Convert weather files, look into them, and compute their statistics and "
         + "climatology.";
 

@@ -40,9 +40,7 @@ import picocli.CommandLine.Spec;
 @Command(name = DoctorCommand.NAME, mixinStandardHelpOptions = true, sortOptions = false,
     description = DoctorCommand.SUMMARY, footer = "Example for a job: srun ./isobar doctor --job")
 public final class DoctorCommand implements Callable<Integer> {
-    /** The command. */
     public static final String NAME = "doctor";
-    /** What it does. */
     public static final String SUMMARY = "Print what this machine has, whether training works on its CPU and GPUs, "
         + "and what to do if not.";
     private static final Duration PROGRAM_LIMIT = Duration.ofSeconds(5);

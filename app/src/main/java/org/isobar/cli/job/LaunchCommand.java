@@ -31,9 +31,7 @@ import picocli.CommandLine.Spec;
 @Command(name = LaunchCommand.NAME, description = LaunchCommand.SUMMARY, sortOptions = false,
     mixinStandardHelpOptions = true, footer = "Example: isobar launch --nproc_per_node=2 train --config=demo")
 public final class LaunchCommand implements Callable<Integer> {
-    /** The command. */
     public static final String NAME = "launch";
-    /** What it does. */
     public static final String SUMMARY = "Run a command in several processes on this machine, as the ranks of one job.";
     private static final String LOOPBACK = "127.0.0.1";
     private static final int MOST_PROCESSES = 1024;

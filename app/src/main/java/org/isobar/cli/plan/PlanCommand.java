@@ -46,9 +46,7 @@ import picocli.CommandLine.Spec;
 @Command(name = PlanCommand.NAME, mixinStandardHelpOptions = true, sortOptions = false, abbreviateSynopsis = true,
     description = PlanCommand.SUMMARY)
 public final class PlanCommand implements Runnable {
-    /** The command. */
     public static final String NAME = "plan";
-    /** What it does. */
     public static final String SUMMARY = "Predict memory and speed of a run in every layout of its processes. Needs "
         + "no data and no GPU.";
     private static final int MOST_RANKS = 1 << 16;

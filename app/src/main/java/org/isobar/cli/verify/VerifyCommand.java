@@ -49,9 +49,7 @@ import picocli.CommandLine.Spec;
         "With --collectives: prove for a job of N processes, without starting it and without data, that all of its "
             + "ranks will issue matching collectives."})
 public final class VerifyCommand implements Callable<Integer> {
-    /** The command. */
     public static final String NAME = "verify";
-    /** What it does. */
     public static final String SUMMARY = "Check every operation on this machine against double precision, and the "
         + "whole model against PyTorch.";
 

@@ -44,7 +44,8 @@ class BadInputTest {
     @BeforeAll
     static void synthesize() {
         TinyRun.synthesize(pristine);
-        goodWeights = TinyRun.of(pristine, pristine.resolve("logs"), "num_iters=12", "depth=2").succeeded().weights();
+        goodWeights = TinyRun.of(pristine, pristine.resolve("logs"), "num_iters=12", TinyRun.TWO_BLOCKS).succeeded()
+            .weights();
     }
 
     /** Creates a copy of the data to damage, and output of a previous run. */
@@ -197,7 +198,7 @@ class BadInputTest {
         assertRefused(List.of("does not fit", "it lacks blocks.2.attn.k.bias, ", "and 13 more"), "depth=3", weights);
         assertRefused(List.of("does not fit", "it also has blocks.1.attn.k.bias, "), "depth=1", weights);
         assertRefused(List.of("does not fit", "it has misshaped ", "[1, 8, 16] instead of [1, 8, 96]"),
-            "embed_dim=96", "depth=2", weights);
+            "embed_dim=96", TinyRun.TWO_BLOCKS, weights);
     }
 
     @Test

@@ -39,7 +39,7 @@ class CudaResumeTest {
 
     private static TinyRun run(Path logs, StopRequest interruption, String... settings) {
         return TinyRun.of(data, logs, UnaryOperator.identity(), interruption,
-            Stream.concat(Stream.of("num_iters=24"), Stream.of(settings)).toArray(String[]::new));
+            Stream.concat(Stream.of("num_iters=24", TinyRun.TWO_BLOCKS), Stream.of(settings)).toArray(String[]::new));
     }
 
     /** Stops the run in an epoch or in validation, and lets it fail between two checkpoints. */

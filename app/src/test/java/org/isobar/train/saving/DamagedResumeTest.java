@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 
 import org.isobar.checkpoint.Damage;
 import org.isobar.train.PreviousRunFiles;
@@ -106,7 +107,8 @@ class DamagedResumeTest {
     @BeforeAll
     static void train() {
         TinyRun.synthesize(pristine);
-        undisturbed = TinyRun.of(pristine, pristine.resolve("logs"), THREE_EPOCHS, "keep=3").succeeded();
+        undisturbed = TinyRun.of(pristine, pristine.resolve("logs"), TinyRun.TWO_BLOCKS, THREE_EPOCHS, "keep=3")
+            .succeeded();
     }
 
     /** Copies the run after two epochs. */
@@ -121,9 +123,8 @@ class DamagedResumeTest {
     }
 
     private TinyRun resume(String... settings) {
-        String[] all = Arrays.copyOf(settings, settings.length + 1);
-        all[settings.length] = THREE_EPOCHS;
-        return TinyRun.of(pristine, directory, all);
+        return TinyRun.of(pristine, directory, Stream.concat(Stream.of(TinyRun.TWO_BLOCKS, THREE_EPOCHS),
+            Stream.of(settings)).toArray(String[]::new));
     }
 
     private void assertAsUndisturbed(TinyRun resumed) throws IOException {

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Interrupted and resumed runs have the same outputs as an undisturbed run, to the bit. */
 class ResumeTest {
     /** Two epochs of twelve steps and six validation batches: the run polls the stop request 36 times. */
-    private static final List<String> RUN = List.of("num_iters=24", "dropout=0.1", "warmup=3");
+    private static final List<String> RUN = List.of("num_iters=24", "dropout=0.1", "warmup=3", TinyRun.TWO_BLOCKS);
     private static final String AUTO = "resume=auto";
 
     @TempDir

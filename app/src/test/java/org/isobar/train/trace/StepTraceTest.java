@@ -28,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Tests the trace of steps 3 to 5 of a job of two ranks that share weights. */
 class StepTraceTest {
     private static final int STEPS = 6;
-    private static final String[] SETTINGS = {"depth=2", "num_iters=" + STEPS, "limit_nsamples=" + 2 * STEPS,
+    private static final String[] SETTINGS = {TinyRun.TWO_BLOCKS, "num_iters=" + STEPS, "limit_nsamples=" + 2 * STEPS,
         "limit_nsamples_val=2", "tensor_parallel=2", "prove_collectives=0"};
 
     @TempDir

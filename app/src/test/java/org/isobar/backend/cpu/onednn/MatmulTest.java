@@ -107,7 +107,6 @@ final class MatmulTest {
     }
 
     private static MatmulCache matmuls() {
-        OneDnn.load();
         return new MatmulCache(WORKERS);
     }
 

@@ -28,6 +28,7 @@ class ProfilerTest {
 
     @Test
     void productsSurviveAProfiler() throws Exception {
+        OneDnn.load();
         record("sgemm", (device, arena) -> {
             Tensor x = filled(device, arena, DType.F32, ROWS, SIDE);
             Tensor weight = filled(device, arena, DType.F32, SIDE, SIDE);

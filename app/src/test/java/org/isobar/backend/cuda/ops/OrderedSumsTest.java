@@ -22,9 +22,7 @@ import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.DType;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
-import org.junit.jupiter.api.parallel.ResourceLock;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -33,8 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * The sums of attention's query gradients have one order, whatever the order of blocks. The PTX machine starts blocks
  * in a random order, runs several at once, and shows additions to other blocks as late as fences allow.
  */
-@Execution(ExecutionMode.CONCURRENT)
-@ResourceLock(SecondGpu.LOCK)
+@Isolated("It resets the context of the process.")
 @Tag("ptx")
 class OrderedSumsTest {
     private static final String TURNS = "attention_turns.cuh";
@@ -75,7 +72,7 @@ class OrderedSumsTest {
             assertTrue(found.getMessage().contains("wait for ever"), found.getMessage());
             equal = false;
         } finally {
-            cuDevicePrimaryCtxReset(SecondGpu.ORDINAL);
+            cuDevicePrimaryCtxReset(0);
         }
         assertFalse(equal, "not found");
     }
@@ -92,7 +89,7 @@ class OrderedSumsTest {
         } catch (CudaException found) {
             assertTrue(found.getMessage().contains("wait for ever"), found.getMessage());
         } finally {
-            cuDevicePrimaryCtxReset(SecondGpu.ORDINAL);
+            cuDevicePrimaryCtxReset(0);
         }
     }
 
@@ -105,8 +102,7 @@ class OrderedSumsTest {
     private static List<float[]> run(QueryGradient gradient, UnaryOperator<KernelSource> change, int blocks,
         int headDim) {
         CudaOptions options = new CudaOptions(Fusion.SEPARATE, SinglePrecision.TF32, gradient);
-        BareDevice device = BareDevice.on(SecondGpu.ORDINAL, options, change);
-        try (AttentionFixture fixture = AttentionFixture.on(device, DType.F16)) {
+        try (AttentionFixture fixture = AttentionFixture.on(new BareDevice(options, change), DType.F16)) {
             AttentionFixture.Inputs in =
                 fixture.inputs(new AttentionShape(1, 208, 128 * blocks - 5, 1, headDim), Dropout.NONE, 1, 1);
             float[] kv = in.kv().clone();

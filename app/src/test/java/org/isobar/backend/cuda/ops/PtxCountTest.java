@@ -9,9 +9,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-import org.isobar.backend.cuda.CudaFixture;
 import org.isobar.backend.cuda.CudaReplica;
 import org.isobar.backend.cuda.kernels.TypedKernel;
+import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
+import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.Dropout;
 import org.isobar.optim.GradScaler;
@@ -21,13 +22,10 @@ import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
-import org.junit.jupiter.api.parallel.ResourceLock;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** What the kernels execute stands in docs/kernels.md; {@code -Disobar.kernels.write=true} writes it anew. */
-@Execution(ExecutionMode.CONCURRENT)
-@ResourceLock(SecondGpu.LOCK)
+@Isolated("The counts are those of the process.")
 @Tag("ptx")
 class PtxCountTest {
     private static final Path DOCUMENT = Path.of("../docs/kernels.md");
@@ -74,11 +72,12 @@ class PtxCountTest {
     private static List<PtxCounts> attention() {
         List<PtxCounts> all = new ArrayList<>();
         for (DType dtype : TypedKernel.TYPES) {
-            try (AttentionFixture fixture = AttentionFixture.on(CudaFixture.device(SecondGpu.ORDINAL), dtype)) {
+            try (AttentionFixture fixture =
+                new AttentionFixture(dtype, SinglePrecision.TF32, QueryGradient.DETERMINISTIC)) {
                 for (int headDim : AttentionKernels.HEAD_DIMS) {
                     AttentionShape shape = new AttentionShape(1, TOKENS, TOKENS, 1, headDim);
                     AttentionFixture.Inputs in = fixture.inputs(shape, Dropout.NONE, 1, 1);
-                    PtxCounts.during(SecondGpu.ORDINAL, () -> fixture.run(in)).stream()
+                    PtxCounts.during(() -> fixture.run(in)).stream()
                         .filter(one -> one.kernel().contains("-DHEAD_DIM")).forEach(all::add);
                 }
             }
@@ -87,10 +86,9 @@ class PtxCountTest {
     }
 
     private static List<PtxCounts> step(DType compute) {
-        try (CudaReplica model = new CudaReplica(CudaFixture.device(SecondGpu.ORDINAL), MODEL, compute, GradScaler.NONE,
-            StepLaunch.EAGER)) {
+        try (CudaReplica model = new CudaReplica(MODEL, compute, GradScaler.NONE, StepLaunch.EAGER)) {
             model.issue(RATE).get();
-            return PtxCounts.during(SecondGpu.ORDINAL, () -> model.issue(RATE).get());
+            return PtxCounts.during(() -> model.issue(RATE).get());
         }
     }
 }
