@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -36,10 +37,21 @@ class LauncherTest {
     private static final String BUILD = "echo build >>../builds; echo classes >app/target/isobar.jar";
 
     @TempDir
+    private static Path tools;
+    @TempDir
     private Path directory;
     private Path home;
     private Path launcher;
     private final Map<String, String> environment = new HashMap<>();
+
+    @BeforeAll
+    static void findTools() throws IOException {
+        for (String tool : TOOLS) {
+            Path found = Stream.of("/usr/bin", "/bin").map(bin -> Path.of(bin, tool)).filter(Files::exists).findFirst()
+                .orElseThrow(() -> new AssertionError("no " + tool + " on this machine"));
+            Files.createSymbolicLink(tools.resolve(tool), found);
+        }
+    }
 
     @BeforeEach
     void prepare() throws IOException {
@@ -50,13 +62,7 @@ class LauncherTest {
             Files.writeString(home.resolve(file), "");
         }
         launcher = Files.copy(Path.of("..", "isobar"), home.resolve("isobar"));
-        Path tools = Files.createDirectory(directory.resolve("tools"));
-        for (String tool : TOOLS) {
-            Path found = Stream.of("/usr/bin", "/bin").map(bin -> Path.of(bin, tool)).filter(Files::exists).findFirst()
-                .orElseThrow(() -> new AssertionError("no " + tool + " on this machine"));
-            Files.createSymbolicLink(tools.resolve(tool), found);
-        }
-        environment.put("PATH", tools.toString());
+        environment.put("PATH", tools + ":" + directory.resolve("maven"));
         environment.put("ISOBAR_JDK_SEARCH", directory + "/installed/*");
         age(home.resolve("app/target/isobar.jar"), Duration.ofHours(-1));
     }
@@ -143,7 +149,7 @@ class LauncherTest {
         jdk("jdk-8", "1.8.0_402", ECHO);
         Path installed = jdk("installed/jdk 25", "25", ECHO);
         environment.put("JAVA_HOME", directory.resolve("jdk-17").toString());
-        environment.merge("PATH", directory.resolve("jdk-8/bin").toString(), (tools, old) -> old + ":" + tools);
+        environment.merge("PATH", directory.resolve("jdk-8/bin").toString(), (rest, old) -> old + ":" + rest);
         assertTrue(run(launcher).out.startsWith("<" + installed + ">"));
 
         Path onPath = jdk("jdk-26", "26-ea", ECHO);
@@ -156,7 +162,7 @@ class LauncherTest {
         Path java = jdk("elsewhere/jdk-25", "25", ECHO);
         Path wrapper = script(directory.resolve("shims/java"),
             "printf '    java.home = %s\\n    java.specification.version = 25\\n' " + java.getParent().getParent());
-        environment.merge("PATH", wrapper.getParent().toString(), (tools, shims) -> shims + ":" + tools);
+        environment.merge("PATH", wrapper.getParent().toString(), (rest, shims) -> shims + ":" + rest);
         assertTrue(run(launcher).out.startsWith("<" + java + ">"));
     }
 
@@ -286,7 +292,7 @@ class LauncherTest {
 
     private void anyJdkAndMaven(String maven) throws IOException {
         jdk("installed/jdk-25", "25", ECHO);
-        script(directory.resolve("tools/mvn"), maven);
+        script(directory.resolve("maven/mvn"), maven);
     }
 
     /** A JDK whose java is a script; returns that. */
