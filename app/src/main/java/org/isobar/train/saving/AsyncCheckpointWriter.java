@@ -47,12 +47,13 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
     private FutureTask<SaveResult> writing;
     private Thread thread;
     private long lastSave = System.nanoTime(); // start of the last save
-    private OptionalLong best = OptionalLong.empty(); // iteration of the best checkpoint that this process wrote
+    private OptionalLong best; // iteration of the best checkpoint that was written; used on rank 0
 
     /**
      * Arms the stop request: from then on, a signal leads to a checkpoint before the process ends.
      *
-     * @param writer   writes this rank's shard; {@link #await} waits at most twice its timeout
+     * @param writer   writes this rank's shard; {@link #await} waits at most twice its timeout. Its directory has no
+     *                 checkpoints of iterations after the start of this run
      * @param snapshot buffers for the tensors that this rank writes; closed by {@link #close}
      * @param jobCheck throws if the job has failed; called repeatedly while this waits for a write
      */
@@ -64,6 +65,7 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
         this.stopRequest = stopRequest;
         this.snapshot = snapshot;
         this.jobCheck = jobCheck;
+        best = writer.rank() == 0 ? SavedState.best(writer.directory()) : OptionalLong.empty();
         stopRequest.arm();
     }
 

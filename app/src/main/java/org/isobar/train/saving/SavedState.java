@@ -1,8 +1,10 @@
 package org.isobar.train.saving;
 
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.regex.Pattern;
 
 import org.isobar.checkpoint.Checkpoint;
@@ -49,6 +51,25 @@ public final class SavedState {
         saved.checkEngine(saved.state.attention(), "attention");
         saved.checkEngine(saved.state.products(), "products");
         return saved.state;
+    }
+
+    /**
+     * The iteration of the best checkpoint of a run: the newest one that had the best score when it was saved. A later
+     * state that had a better score may have failed to save.
+     *
+     * @param directory of the run's checkpoints; it need not exist
+     * @return empty if there is none that can be read
+     */
+    static OptionalLong best(Path directory) {
+        IntegrityCheck isBest = checkpoint -> {
+            TrainingState.Best best = read(checkpoint).best();
+            return best != null && best.iteration() == checkpoint.iteration() ? List.of() : List.of("not the best");
+        };
+        return Checkpoint.newest(directory, isBest, _ -> { }).stream().mapToLong(checkpoint -> {
+            try (checkpoint) {
+                return checkpoint.iteration();
+            }
+        }).findAny();
     }
 
     private void checkProgress() {

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
+import org.isobar.train.OutputTrigger;
 import org.isobar.train.PreviousRunFiles;
 import org.isobar.train.ProcessJob;
 import org.isobar.train.RunContext;
@@ -200,6 +201,30 @@ class ResumeTest {
         assertEquals(4, scores.size());
         assertTrue(scores.get(1) < Math.min(scores.get(2), scores.get(3)), scores::toString);
         assertEquals(List.of(24L, 48L), checkpoints(spoilt));
+    }
+
+    /** The state with the best score is not saved: the best of the saved ones stays after each resumption. */
+    @Test
+    void bestCheckpointOfAnEarlierProcessIsKept() throws IOException {
+        String[] settings = {AUTO, "num_iters=36", "keep=1", TinyRun.TWO_BLOCKS};
+        assertEquals(RunContext.INTERRUPTED, TinyRun.of(data, logs, screen -> screen, StopAfterPolls.from(19), settings)
+            .code());
+        Path folder = Resumption.folder(TinyRun.directory(logs));
+        assertEquals(List.of(12L, 14L), checkpoints(folder));
+        Path foreign = folder.resolve("checkpoint-24/file");
+        TinyRun better = TinyRun.of(data, logs, screen -> OutputTrigger.after("Time taken for epoch 2", screen, () -> {
+            Files.createDirectories(foreign.getParent());
+            Files.createFile(foreign);
+        }), StopAfterPolls.from(17), settings);
+        assertTrue(better.log().contains("checkpoint-24 exists and is not a checkpoint"), better.screen());
+        Files.delete(foreign);
+        Files.delete(foreign.getParent());
+        assertEquals(List.of(12L, 26L), checkpoints(folder));
+        List<Double> scores = ProcessJob.losses(better.directory()).get("Avg val loss=");
+        assertTrue(scores.get(1) < scores.get(0), scores::toString);
+        assertEquals(RunContext.INTERRUPTED, TinyRun.of(data, logs, screen -> screen, StopAfterPolls.from(1), settings)
+            .code());
+        assertEquals(List.of(12L, 28L), checkpoints(folder));
     }
 
     @Test
