@@ -12,6 +12,7 @@ import org.isobar.data.InputDescription;
 import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
+import org.isobar.distributed.RankMessages;
 import org.isobar.fault.UserException;
 import org.isobar.os.HostMachine;
 import org.isobar.pretrained.ModelConfig;
@@ -41,6 +42,8 @@ import org.isobar.train.trace.TraceWindow;
 
 /** The training of one rank with opened device, memory and data: creates or restores the model, trains it, saves it. */
 final class TrainingSession {
+    private static final String SALVAGED = "weights saved";
+
     private final RunConfig config;
     private final RunContext context;
     private final RunLog log;
@@ -84,7 +87,7 @@ final class TrainingSession {
                     RunDescription.of(config, start.resumption(), device, memory.plan()));
                 report.expects(rank == 0 ? context.expectation().of(config, device) : Optional.empty());
                 return train(new Trainer(config, replica, data, report, saves, start.resumption(), trace), weights,
-                    report, replica);
+                    report, replica, communicators.messages());
             }
         }
     }
@@ -152,7 +155,7 @@ final class TrainingSession {
             communicators::requireSound);
     }
 
-    private int train(Trainer trainer, WeightsFile weights, RunReport report, Replica replica) {
+    private int train(Trainer trainer, WeightsFile weights, RunReport report, Replica replica, RankMessages messages) {
         Path file = directory.resolve(ModelDirectory.WEIGHTS);
         switch (trainer.run()) {
             case TrainingOutcome.Finished finished -> {
@@ -173,7 +176,7 @@ final class TrainingSession {
             }
             case TrainingOutcome.Unsaved unsaved -> {
                 log.error("Interrupted: the steps since the last checkpoint are lost: " + unsaved.reason()
-                    + salvaged(weights, file));
+                    + salvaged(weights, file, messages));
                 return 1;
             }
         }
@@ -192,13 +195,31 @@ final class TrainingSession {
         }
     }
 
-    /** Saves the weights alone, which need a third of a checkpoint's room; returns the end of a sentence about it. */
-    private String salvaged(WeightsFile weights, Path file) {
+    /**
+     * Saves the weights alone, which need a third of a checkpoint's room; returns the end of a sentence about it. All
+     * ranks return only when rank 0 has ended this, because launchers kill rank 0 soon after another rank has failed.
+     */
+    private String salvaged(WeightsFile weights, Path file, RankMessages messages) {
         try {
             saveModel(weights);
             return "; the trained weights alone are in " + file;
         } catch (UserException failure) {
             return "; and " + failure.getMessage();
+        } finally {
+            awaitRankZero(messages);
+        }
+    }
+
+    /** Returns when rank 0 has called this. It is no collective: if rank 0 fails, others may wait in collectives. */
+    private void awaitRankZero(RankMessages messages) {
+        if (rank == 0) {
+            messages.announce(SALVAGED, new byte[0]);
+            return;
+        }
+        try {
+            messages.await(SALVAGED, config.parallel().limits().stall());
+        } catch (InterruptedException stop) {
+            Thread.currentThread().interrupt();
         }
     }
 

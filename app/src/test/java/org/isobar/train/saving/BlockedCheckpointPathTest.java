@@ -7,8 +7,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 
 import org.isobar.train.OutputTrigger;
+import org.isobar.train.ThreadJob;
 import org.isobar.train.TinyRun;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -79,6 +82,20 @@ class BlockedCheckpointPathTest {
             + "or not an Isobar checkpoint"), ended.screen());
         assertEquals("mine", Files.readString(run.resolve("checkpoints-1/checkpoint-12/thesis.txt")));
         CheckpointAssertions.assertIntact(foreign);
+    }
+
+    /** Launchers kill rank 0 soon after another rank has failed: no rank ends before the weights are written. */
+    @Test
+    void ranksEndWhenTheWeightsAreWritten() throws Exception {
+        Path ranksRun = TinyRun.jobConfig(data, logs, 2).output().experimentDirectory();
+        Queue<Boolean> written = new ConcurrentLinkedQueue<>();
+        ThreadJob.of(data, logs, screen ->
+            OutputTrigger.after("Starting Training Loop", OutputTrigger.after("Interrupted: ", screen, () ->
+                written.add(Files.exists(ranksRun.resolve("model.safetensors")))), () -> {
+                    Path foreign = Files.createDirectories(ranksRun.resolve("checkpoints/checkpoint-6"));
+                    Files.writeString(foreign.resolve("thesis.txt"), "mine");
+                }), List.of(StopAfterPolls.from(5), StopRequest.NONE), EPOCHS).ended(1);
+        assertEquals(List.of(true, true), List.copyOf(written));
     }
 
     /** The directory is deleted during training. */
