@@ -36,9 +36,9 @@ import org.isobar.os.FileFault;
  *                  for those of this one
  * @param rank      this rank
  * @param messages  between this rank and the others that write
- * @param timeout   how long rank 0 waits for the reports of all ranks, and how long the other ranks wait for the
- *                  temporary directory. The latter wait is limited to 30 s, because rank 0 creates the directory at
- *                  once or fails
+ * @param timeout   how long rank 0 waits for the reports of all ranks, and how long the other ranks wait for rank 0,
+ *                  which may first delete old files. From its announcement on, they wait at most 30 s until they see
+ *                  the temporary directory
  */
 public record CheckpointWriter(Path directory, String run, int rank, RankMessages messages, Duration timeout) {
     private static final String RUN = "run";
@@ -159,9 +159,8 @@ public record CheckpointWriter(Path directory, String run, int rank, RankMessage
 
     /** Waits until rank 0 has created the temporary directory; returns what identifies this write. */
     private String awaitBeginning(Path temporary) throws IOException, FailedException, InterruptedException {
-        Duration limit = directoryTimeout();
-        byte[] announced = messages.await(BEGUN, limit).orElseThrow(() ->
-            new FailedException("rank 0 has not created " + temporary + timedOut(limit)));
+        byte[] announced = messages.await(BEGUN, timeout).orElseThrow(() ->
+            new FailedException("rank 0 has not created " + temporary + timedOut(timeout)));
         Beginning beginning = CheckpointManifest.JSON.readValue(announced, Beginning.class);
         if (beginning.failure != null) {
             throw new FailedException("rank 0: " + beginning.failure);
@@ -303,7 +302,7 @@ public record CheckpointWriter(Path directory, String run, int rank, RankMessage
         }
     }
 
-    /** How long a rank other than 0 waits for the temporary directory. */
+    /** How long a rank other than 0 waits for the temporary directory, which rank 0 has created. */
     Duration directoryTimeout() {
         return timeout.compareTo(MAX_DIRECTORY_TIMEOUT) < 0 ? timeout : MAX_DIRECTORY_TIMEOUT;
     }

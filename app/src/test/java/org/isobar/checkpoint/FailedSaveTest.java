@@ -6,12 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.IntStream;
@@ -165,7 +168,22 @@ class FailedSaveTest {
         assertOnlyTheOlderCheckpoint();
     }
 
-    /** Rank 0 may have failed before it created the directory. */
+    /** Rank 0 may take long to delete old files before it creates the directory. */
+    @Test
+    void theWaitForTheAnnouncementIsLong() {
+        List<Object> limits = new ArrayList<>();
+        RankMessages messages = (RankMessages) Proxy.newProxyInstance(RankMessages.class.getClassLoader(),
+            new Class<?>[] {RankMessages.class}, (_, method, arguments) -> {
+                assertEquals("await", method.getName());
+                limits.add(arguments[1]);
+                return Optional.empty();
+            });
+        assertInstanceOf(SaveResult.Failed.class, new CheckpointWriter(directory, "this run", 1, messages,
+            Duration.ofMinutes(10)).write(5, List.of(), CheckpointFixtures.METADATA));
+        assertEquals(List.of(Duration.ofMinutes(10)), limits);
+    }
+
+    /** Rank 0 has created the directory before it announces it. */
     @Test
     void theWaitForTheDirectoryIsShort() {
         assertEquals(SHORT, writer(1, 2, SHORT, "this run").directoryTimeout());
