@@ -22,6 +22,7 @@ import org.isobar.distributed.RankMessages.Urgency;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
+import org.isobar.os.FreeSpace;
 
 /**
  * Writes sharded checkpoints; all ranks write in parallel, into a directory that all of them see. Rank 0 creates a
@@ -223,8 +224,8 @@ public record CheckpointWriter(Path directory, String run, int rank, RankMessage
     /** Fails before writing if the shard does not fit on the disk, to leave the remaining space to the run's log. */
     private static void requireSpace(Path temporary, List<TensorSlice> pieces) throws IOException {
         long needed = pieces.stream().mapToLong(TensorSlice::bytes).sum();
-        long free = temporary.toFile().getUsableSpace(); // 0 if unknown
-        if (free > 0 && free < needed) {
+        long free = FreeSpace.of(temporary);
+        if (free < needed) {
             throw new IOException("No space left on device: " + needed + " bytes are needed, " + free + " are free");
         }
     }

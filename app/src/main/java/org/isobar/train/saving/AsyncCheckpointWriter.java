@@ -22,6 +22,7 @@ import org.isobar.checkpoint.TensorSlice;
 import org.isobar.config.CheckpointConfig;
 import org.isobar.config.RunConfig;
 import org.isobar.device.ProfilerRanges;
+import org.isobar.os.FreeSpace;
 import org.isobar.telemetry.RunLog;
 import org.isobar.train.step.RunSignal;
 
@@ -133,7 +134,7 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
     /** Whether the disk has no room for the shards of all ranks. */
     private boolean isFull() {
         return Files.isDirectory(writer.directory())
-            && writer.directory().toFile().getUsableSpace() < snapshot.allRanks() + MARGIN_BYTES;
+            && FreeSpace.of(writer.directory()) < snapshot.allRanks() + MARGIN_BYTES;
     }
 
     @Override
