@@ -40,7 +40,8 @@ public final class CheckpointDirectory {
      * Moves checkpoints of later iterations out of the way of a run that starts after {@code iteration}; -1 for a run
      * that starts with its first step. Every entry named like a later checkpoint, damaged or not, moves to the first of
      * {@code directory-1}, {@code directory-2} and so on that does not exist. Nothing is deleted, and no old checkpoint
-     * can be mistaken for a new one. The run's {@link RunLock} must be held; its file is outside this directory.
+     * can be mistaken for a new one. If {@code directory} is a symbolic link, the link stays, and the new directory is
+     * next to the one that it refers to. The run's {@link RunLock} must be held; its file is outside this directory.
      *
      * @return the new directory; empty if there was nothing to move
      * @throws org.isobar.fault.UserException if the directory cannot be read, or an entry cannot be moved
@@ -61,8 +62,9 @@ public final class CheckpointDirectory {
             return Optional.empty();
         }
         try {
-            Path aside = firstFree(directory.toAbsolutePath());
-            if (later.equals(checkpoints)) { // all of them: a single rename
+            boolean linked = Files.isSymbolicLink(directory);
+            Path aside = firstFree(linked ? directory.toRealPath() : directory.toAbsolutePath());
+            if (later.equals(checkpoints) && !linked) { // all of them: a single rename
                 Files.move(directory, aside, StandardCopyOption.ATOMIC_MOVE);
             } else {
                 for (Path path : later) {
@@ -70,7 +72,7 @@ public final class CheckpointDirectory {
                 }
             }
             AtomicFile.forceDirectory(aside.getParent());
-            return Optional.of(directory.resolveSibling(aside.getFileName()));
+            return Optional.of(linked ? aside : directory.resolveSibling(aside.getFileName()));
         } catch (IOException e) {
             throw FileFault.unwritable("directory " + directory, "--expdir", e);
         }

@@ -56,6 +56,23 @@ class CheckpointDirectoryTest {
         assertEquals(Optional.empty(), CheckpointDirectory.setAside(directory, 7));
     }
 
+    /** The link to another disk stays, and the checkpoints stay on that disk. */
+    @Test
+    void aLinkedDirectoryIsEmptied(@TempDir Path disk) throws IOException {
+        Path real = Files.createDirectory(disk.toRealPath().resolve("scratch"));
+        Files.createSymbolicLink(directory, real);
+        for (int iteration : new int[] {7, 8, 9}) {
+            CheckpointFixtures.save(directory, iteration);
+        }
+        assertEquals(Optional.of(real.resolveSibling("scratch-1")), CheckpointDirectory.setAside(directory, 7));
+        assertEquals(Optional.of(real.resolveSibling("scratch-2")), CheckpointDirectory.setAside(directory, -1));
+        assertEquals(Set.of("checkpoint-8", "checkpoint-9"), CheckpointTest.names(disk.resolve("scratch-1")));
+        assertEquals(Set.of("checkpoint-7"), CheckpointTest.names(disk.resolve("scratch-2")));
+        assertEquals(Set.of("checkpoints"), CheckpointTest.names(run));
+        CheckpointFixtures.save(directory, 5);
+        assertEquals(Set.of("checkpoint-5"), CheckpointTest.names(real));
+    }
+
     @Test
     void damagedCheckpointsMoveToo() throws IOException {
         Files.writeString(Files.createDirectories(directory).resolve("checkpoint-3"), "not even a directory");
