@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.NoRouteToHostException;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.Map;
@@ -80,14 +79,16 @@ public final class Rendezvous {
 
     /**
      * What to log on rank 0 about the addresses that the ranks listen at: a line if these are all of its machine.
-     *
-     * @throws UserException if MASTER_ADDR cannot be resolved
      */
     public static Optional<String> notice(RankEnvironment environment, JobSecret secret) {
-        return environment.rank() == 0 && environment.severalNodes()
-            && listensEverywhere(environment, secret, resolve(environment))
-            ? Optional.of("MASTER_ADDR=" + environment.masterAddress() + " is a loopback address on this machine, and "
-                + "other machines take part: listening at all addresses of this machine") : Optional.empty();
+        try {
+            return environment.rank() == 0 && environment.severalNodes()
+                && listensEverywhere(environment, secret, InetAddress.getByName(environment.masterAddress()))
+                ? Optional.of("MASTER_ADDR=" + environment.masterAddress() + " is a loopback address on this machine, "
+                    + "and other machines take part: listening at all addresses of this machine") : Optional.empty();
+        } catch (UnknownHostException unknown) {
+            return Optional.empty(); // join retries, and reports it
+        }
     }
 
     private static boolean listensEverywhere(RankEnvironment environment, JobSecret secret, InetAddress own) {
@@ -99,18 +100,24 @@ public final class Rendezvous {
         return listensEverywhere(environment, dialer.secret(), own) ? new InetSocketAddress(0).getAddress() : own;
     }
 
-    private static InetAddress resolve(RankEnvironment environment) {
-        try {
-            return InetAddress.getByName(environment.masterAddress());
-        } catch (UnknownHostException unknown) {
-            throw new UserException("MASTER_ADDR=" + environment.masterAddress()
-                + " is not the name of a machine known to"
-                + " this one; use its IP address", unknown);
+    /** Retries until the deadline, because a cluster may register the name of rank 0 later than this rank starts. */
+    private InetAddress resolve() {
+        while (true) {
+            try {
+                return dialer.transport().resolve(environment.masterAddress());
+            } catch (UnknownHostException notYet) {
+                if (System.nanoTime() > deadline) {
+                    throw new UserException("MASTER_ADDR=" + environment.masterAddress()
+                        + " is not the name of a machine known to this one within " + limits.start().toSeconds()
+                        + " s; use its IP address", notYet);
+                }
+                FailureDetector.pause(retryInterval());
+            }
         }
     }
 
     private InetAddress master() {
-        InetAddress master = resolve(environment);
+        InetAddress master = resolve();
         if (!dialer.secret().given() && !master.isLoopbackAddress()) {
             throw new UserException("the rendezvous address " + address() + " is reachable from other machines, but the"
                 + " job has no secret: set " + JobSecret.VARIABLE + " or " + JobSecret.FILE_VARIABLE
@@ -192,7 +199,7 @@ public final class Rendezvous {
         return job;
     }
 
-    /** Retries until the deadline, because rank 0 may start later than this rank. */
+    /** Retries until the deadline, because rank 0, its machine or the route to it may start later than this rank. */
     private Connection reach(InetSocketAddress address) {
         while (true) {
             try {
@@ -201,7 +208,7 @@ public final class Rendezvous {
                 throw new UserException("the process that listens at " + address() + " is not rank 0 of this job: "
                     + refused.getMessage(), refused);
             } catch (IOException notYet) {
-                if (System.nanoTime() > deadline || notYet instanceof NoRouteToHostException) {
+                if (System.nanoTime() > deadline) {
                     throw new UserException("rank " + environment.rank() + " cannot reach rank 0 at " + address()
                         + " within " + limits.start().toSeconds() + " s (" + notYet.getMessage() + "); is it running,"
                         + " and are MASTER_ADDR and MASTER_PORT right?", notYet);

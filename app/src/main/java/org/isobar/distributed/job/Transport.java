@@ -2,7 +2,9 @@ package org.isobar.distributed.job;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
 import java.time.Duration;
 
 /** How the processes of a job reach each other: {@link TcpTransport}; in tests also the memory of one process. */
@@ -13,6 +15,11 @@ interface Transport {
      * @param backlog number of connections that may wait to be accepted; the system may allow fewer
      */
     Port listen(InetSocketAddress address, int backlog) throws IOException;
+
+    /** The address of a machine. */
+    default InetAddress resolve(String name) throws UnknownHostException {
+        return InetAddress.getByName(name);
+    }
 
     /** Connects to an address within {@code limit}. */
     Connection connect(InetSocketAddress address, Duration limit) throws IOException;

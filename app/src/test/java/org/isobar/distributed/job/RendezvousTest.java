@@ -137,6 +137,8 @@ class RendezvousTest {
         assertTrue(Rendezvous.notice(several, JobSecret.none()).isEmpty());
         assertTrue(Rendezvous.notice(environment(0, 2), SECRET).isEmpty());
         assertTrue(Rendezvous.notice(new RankEnvironment(0, 1, 0, "no.such.host.invalid", port), SECRET).isEmpty());
+        assertTrue(Rendezvous.notice(new RankEnvironment(0, 2, 0, "no.such.host.invalid", port, true), SECRET)
+            .isEmpty());
     }
 
     @Test
@@ -202,6 +204,18 @@ class RendezvousTest {
         refused(run(1, rank -> () -> join(1, 2, SHORT)), 1, "rank 1 cannot reach rank 0 at 127.0.0.1:" + port);
         refused(run(1, rank -> () -> Rendezvous.join(new RankEnvironment(1, 2, 0, "no.such.host.invalid", port), SECRET,
             Map.of(), SHORT)), 1, "no.such.host.invalid is not the name of a machine known");
+    }
+
+    /** A cluster may register the name of rank 0, and the route to it, only after a rank has started. */
+    @Test
+    void aNameAndARouteMayComeLater() {
+        List<Object> outcomes = run(2, rank -> () -> {
+            try (Job job = Rendezvous.join(new RankEnvironment(rank, 2, rank, "no.such.host.invalid", port), SECRET,
+                Map.of(), LIMITS, new LateNetwork())) {
+                return job.watch().failure().orElse(null);
+            }
+        });
+        assertEquals(Arrays.asList(null, null), outcomes);
     }
 
     @Test
