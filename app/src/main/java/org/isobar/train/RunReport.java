@@ -61,7 +61,7 @@ final class RunReport {
     /**
      * Duration of the steps of an epoch that this process has trained.
      *
-     * @param steps   number of steps
+     * @param steps   number of steps; 0 if the run has resumed after the last step of the epoch
      * @param seconds wall-clock time of these steps
      */
     record Pace(int steps, double seconds) { }
@@ -130,7 +130,10 @@ final class RunReport {
         }
     }
 
-    /** Reports the training steps of an epoch. */
+    /**
+     * Reports the training steps of an epoch. The log always has the tutorial's line about its time, from which scripts
+     * count epochs; a speed is reported otherwise only if this process has done a step.
+     */
     void epochTrained(TrainingProgress progress, Pace pace, Adam.Progress optimizer, LearningRateSchedule schedule,
         Device device) {
         double stepsPerSecond = pace.steps() / pace.seconds();
@@ -140,11 +143,13 @@ final class RunReport {
         log.info(TutorialLines.epochTime(progress.epoch() + 1, pace.seconds(), samplesPerSecond));
         log.info(TutorialLines.trainLoss(loss));
         progress.skipped().epoch(optimizer).ifPresent(log::info);
-        speeds.add(samplesPerSecond);
         scalar("Loss/train", loss, step);
         scalar("Learning Rate", schedule.at(step), step);
-        scalar("Avg iters per sec", stepsPerSecond, step);
-        scalar("Avg samples per sec", samplesPerSecond, step);
+        if (pace.steps() > 0) {
+            speeds.add(samplesPerSecond);
+            scalar("Avg iters per sec", stepsPerSecond, step);
+            scalar("Avg samples per sec", samplesPerSecond, step);
+        }
         metrics.epochTrained(new RunMetrics.Epoch(progress.epoch() + 1, loss, pace.steps(), pace.seconds(),
             schedule.at(step), optimizer, device.memory().highWatermark()));
     }

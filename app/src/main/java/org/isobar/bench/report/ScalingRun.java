@@ -53,7 +53,7 @@ public record ScalingRun(String axis, int ranks, int globalBatch, double samples
             memory = Math.max(memory, line.path("memory_bytes").asDouble());
             epochs.add(new Epoch(line.path("step").asDouble() * batch, seconds,
                 line.path("train_loss").asDouble(Double.NaN), line.path("valid_loss").asDouble(Double.NaN)));
-            if (line.path("epoch").asInt() > 0) {
+            if (line.path("samples_per_second").isNumber()) { // not if no step of the epoch was trained
                 speeds.add(line.path("samples_per_second").asDouble());
             }
         }

@@ -198,8 +198,9 @@ public final class RunMetrics implements AutoCloseable {
         file.ifPresent(open -> open.line(kind, step, values));
     }
 
+    /** Samples per second; NaN without a step. */
     private double speed(int count, double seconds) {
-        return (double) count * scale.globalBatchSize / seconds;
+        return count == 0 ? Double.NaN : (double) count * scale.globalBatchSize / seconds;
     }
 
     private static Map<String, Object> seconds(Map<Phase, Double> phases) {

@@ -143,6 +143,20 @@ class ResumeTest {
             .resolve("checkpoint-" + between.getFirst())));
     }
 
+    /** A process that resumes in validation has trained no step of that epoch. */
+    @Test
+    void epochWithoutAStepHasNoSpeed() throws IOException {
+        assertEquals(RunContext.INTERRUPTED, run(StopAfterPolls.from(15)).code());
+        TinyRun resumed = run(AUTO).succeeded();
+        assertEquals(2, resumed.log().lines().filter(line ->
+            line.matches(".* Time taken for epoch [12] is [0-9.]+ sec, avg [0-9.]+ samples/sec")).count());
+        assertEquals(List.of("Avg iters per sec @ 24", "Avg samples per sec @ 24"), resumed.events().labels().stream()
+            .filter(label -> label.contains(" per sec")).toList());
+        assertEquals(List.of(false, true), RunOutputs.metricsLines(resumed.directory()).stream()
+            .filter(line -> line.path("kind").asText().equals("epoch") && line.path("epoch").asInt() > 0)
+            .map(line -> line.path("samples_per_second").isNumber()).toList());
+    }
+
     @Test
     void completeRunIsNotTrainedAgain() throws IOException {
         TinyRun run = run();
