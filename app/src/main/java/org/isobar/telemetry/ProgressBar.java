@@ -19,8 +19,15 @@ public final class ProgressBar implements AutoCloseable {
     private final long start;
     private long lastDrawn;
 
-    /** Size of the run: number of epochs, training steps of an epoch, samples of a step. */
-    public record Plan(int epochs, int steps, int samples) { }
+    /**
+     * What an epoch's bar shows.
+     *
+     * @param epochs  number of epochs of the run
+     * @param steps   training steps of an epoch
+     * @param samples samples of a step
+     * @param done    steps of this epoch that an earlier process has done
+     */
+    public record Plan(int epochs, int steps, int samples, int done) { }
 
     /** Creates the bar of one epoch. The speed is measured from this call. */
     public ProgressBar(Screen screen, Plan plan) {
@@ -53,11 +60,12 @@ public final class ProgressBar implements AutoCloseable {
     }
 
     private String line(int epoch, int step, double loss, double seconds) {
-        double samplesPerSecond = seconds > 0 ? step * (double) plan.samples / seconds : 0;
+        int timed = step - plan.done;
+        double samplesPerSecond = seconds > 0 ? timed * (double) plan.samples / seconds : 0;
         long stepsLeft = (plan.epochs - epoch) * (long) plan.steps + plan.steps - step;
         String line = String.format(Locale.ROOT, "epoch %d/%d %s %d/%d  loss %.4f  %.1f samples/s  %s left",
             epoch, plan.epochs, cells(step, plan.steps), step, plan.steps, loss, samplesPerSecond,
-            clock(Math.round(stepsLeft * seconds / step)));
+            clock(Math.round(stepsLeft * seconds / timed)));
         return line.substring(0, Math.min(line.length(), COLUMNS)); // a wrapped line could not be erased
     }
 

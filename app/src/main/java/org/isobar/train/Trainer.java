@@ -161,7 +161,7 @@ final class Trainer {
         long start = System.nanoTime();
         int first = progress.step();
         ProgressBar.Plan plan = new ProgressBar.Plan(epochs, Math.toIntExact(stepsPerEpoch),
-            config.training().globalBatchSize());
+            config.training().globalBatchSize(), first);
         try (ProgressBar bar = report.progress(plan);
             Batch.Epoch batches = data.training().epoch(progress.epoch(), progress.step())) {
             DeferredLosses losses = new DeferredLosses(

@@ -22,7 +22,7 @@ class ProgressBarTest {
     private final AtomicLong nanos = new AtomicLong();
 
     private ProgressBar bar(Screen screen, int epochs, int steps, int samples) {
-        return new ProgressBar(screen, new ProgressBar.Plan(epochs, steps, samples), nanos::get);
+        return new ProgressBar(screen, new ProgressBar.Plan(epochs, steps, samples, 0), nanos::get);
     }
 
     private Screen screen() {
@@ -53,6 +53,15 @@ class ProgressBarTest {
         assertEquals(ERASE, shown());
         bar.close();
         assertEquals("", shown());
+    }
+
+    /** Speed and remaining time are those of the steps since the run has resumed. */
+    @Test
+    void anEarlierProcessHasDoneSteps() {
+        ProgressBar bar = new ProgressBar(screen(), new ProgressBar.Plan(1, 100, 4, 40), nanos::get);
+        nanos.addAndGet(10_000 * MILLISECOND);
+        bar.step(1, 50, 0.5);
+        assertEquals(ERASE + "epoch 1/1 [========        ] 50/100  loss 0.5000  4.0 samples/s  0:50 left", shown());
     }
 
     @Test
