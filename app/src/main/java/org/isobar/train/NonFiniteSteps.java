@@ -56,6 +56,14 @@ final class NonFiniteSteps {
         return false;
     }
 
+    /**
+     * Whether the run ends if the next loss is not finite. That loss must then be read before a further step is issued:
+     * the further step could change the weights, so that the state before the bad step could not be saved.
+     */
+    boolean nextMayEndRun() {
+        return progress.badSteps() == MAX_CONSECUTIVE - 1;
+    }
+
     private static String place(String layer) {
         return "; first layer whose output is not finite: " + layer;
     }

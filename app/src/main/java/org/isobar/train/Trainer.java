@@ -173,6 +173,9 @@ final class Trainer {
                 DeferredLosses.Issued issued = step(batches, losses);
                 try (ProfilerRanges.Range _ = replica.clock().open(Phase.READ)) {
                     losses.add(issued);
+                    if (nonFinite.nextMayEndRun()) {
+                        losses.settle();
+                    }
                     replica.signals().issued(issued.number());
                 }
                 report.stepIssued(progress, replica.model().device());

@@ -5,10 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 import org.isobar.data.DistributedSampler;
 import org.isobar.train.InputDamage;
@@ -38,9 +43,24 @@ class NonFiniteStepTest {
 
     /** Writes NaN to the input time of a sample of 1979 or 1980. */
     private void spoil(int sample) throws IOException {
-        String year = sample < TinyRun.STEPS ? "1979.h5" : "1980.h5";
-        int time = Math.max(1, sample % TinyRun.STEPS % (TinyRun.STEPS - 1));
-        InputDamage.setValue(data.resolve("tiny/train").resolve(year), time, 1, 3, 4, Float.NaN);
+        spoilTime(inputTime(sample));
+    }
+
+    /** Writes NaN to a time; those of 1980 follow those of 1979. */
+    private void spoilTime(int time) throws IOException {
+        String year = time < TinyRun.STEPS ? "1979.h5" : "1980.h5";
+        InputDamage.setValue(data.resolve("tiny/train").resolve(year), time % TinyRun.STEPS, 1, 3, 4, Float.NaN);
+    }
+
+    private static int inputTime(int sample) {
+        int first = sample < TinyRun.STEPS ? 0 : TinyRun.STEPS;
+        return first + Math.max(1, sample % TinyRun.STEPS % (TinyRun.STEPS - 1));
+    }
+
+    /** The times of the inputs and targets of a step of the first epoch. */
+    private static Set<Integer> times(int step) {
+        return IntStream.of(samples(0, step)).map(NonFiniteStepTest::inputTime)
+            .flatMap(time -> IntStream.of(time, time + 1)).boxed().collect(Collectors.toCollection(TreeSet::new));
     }
 
     /** The samples of a step of an epoch, both counted from 0. */
@@ -78,6 +98,22 @@ class NonFiniteStepTest {
         assertTrue(said().contains("first layer whose output is not finite: blocks.0."), said());
         assertTrue(said().contains("first parameter whose gradient is not finite: head.weight"), said());
         assertTrue(said().endsWith("Reproduced: not all numbers are finite."), said());
+    }
+
+    /** Steps 2 to 11 are skipped. Step 12 would change the weights. */
+    @Test
+    void theStateBeforeTheTenthSkippedStepIsSaved() throws IOException {
+        for (int step = 1; step <= 10; step++) {
+            Set<Integer> times = times(step);
+            times.removeAll(times(0));
+            times.removeAll(times(11));
+            spoilTime(times.iterator().next());
+        }
+        PreviousRunFiles.assertOneError(TinyRun.of(data, logs, "num_iters=12", SKIP, "checkpoint_every=10"),
+            List.of("the losses of 10 steps in a row are not finite; the last: the loss is ", " at step 11, sample "));
+        Path run = TinyRun.directory(logs);
+        assertEquals(-1, Files.mismatch(run.resolve("checkpoints/checkpoint-10/rank-00000.safetensors"),
+            run.resolve("nonfinite/checkpoint-10/rank-00000.safetensors")));
     }
 
     @Tag("cuda")
