@@ -63,6 +63,7 @@ public record ModelConfig(String format, int version, String program, String arc
      * channels, and coordinates by its rule.
      *
      * @param inputs what the run's training data say about its channels
+     * @throws UserException if the data give coordinates that cannot be used
      */
     public static ModelConfig of(RunConfig run, InputDescription inputs) {
         Map<String, JsonNode> sizes = new LinkedHashMap<>();
@@ -85,9 +86,18 @@ public record ModelConfig(String format, int version, String program, String arc
             sizes.put(Keys.DATA.timeChannels.name(), JSON.valueToTree(true));
         }
         return new ModelConfig(FORMAT, VERSION, ProgramVersion.text(),
-            run.entries().get(Keys.RUN.architecture.name()), sizes, channels(run, inputs), ModelGrid.of(
-            inputs.latitudes(), inputs.longitudes(), run.model().height(), run.model().width()),
+            run.entries().get(Keys.RUN.architecture.name()), sizes, channels(run, inputs), grid(run, inputs),
             run.data().dt() * run.data().hoursPerFrame());
+    }
+
+    private static ModelGrid grid(RunConfig run, InputDescription inputs) {
+        ModelGrid grid = ModelGrid.of(inputs.latitudes(), inputs.longitudes(), run.model().height(),
+            run.model().width());
+        if (!grid.fault().isEmpty()) {
+            throw new UserException("The data set at " + run.trainingData().directory() + " cannot be used: "
+                + grid.fault() + ". Correct lat and lon in its files, or convert it again with --force.");
+        }
+        return grid;
     }
 
     /** The channels as the data name them; those of the tutorial if the data do not, or not in a way that is usable. */

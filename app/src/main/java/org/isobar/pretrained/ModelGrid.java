@@ -29,9 +29,8 @@ public record ModelGrid(List<Double> latitudes, List<Double> longitudes) {
     /** The places that the data give; those of the tutorial's rule where they give none. */
     static ModelGrid of(Optional<double[]> latitudes, Optional<double[]> longitudes, int rows, int columns) {
         ModelGrid tutorial = ofTutorial(rows, columns);
-        ModelGrid given = new ModelGrid(latitudes.map(ModelGrid::list).orElse(tutorial.latitudes),
+        return new ModelGrid(latitudes.map(ModelGrid::list).orElse(tutorial.latitudes),
             longitudes.map(ModelGrid::list).orElse(tutorial.longitudes));
-        return given.fault().isEmpty() ? given : tutorial;
     }
 
     private static List<Double> list(double[] degrees) {

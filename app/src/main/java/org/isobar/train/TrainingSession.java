@@ -69,6 +69,7 @@ final class TrainingSession {
 
     /** Trains; returns the exit code. */
     int run(Device device, RunMemory memory, Communicators communicators) {
+        ChannelTags tags = tags(); // refuses names and coordinates that no model can have
         try (Replica replica = new Replica(device, config.model(), config.training().localBatchSize(), memory.take(),
             communicators, options(device), clock)) {
             WeightsFile weights = new WeightsFile(replica.model().parameters(), device, communicators);
@@ -82,7 +83,7 @@ final class TrainingSession {
                 RunMetrics metrics = new RunMetrics(metricsFile(), clock, scale());
                 CheckpointSaver saves = saves(replica, communicators)) {
                 RunReport report = new RunReport(context.screen(), log, Optional.ofNullable(board), metrics, directory,
-                    config.training().globalBatchSize(), tags());
+                    config.training().globalBatchSize(), tags);
                 metrics.runBegins(start.resumption().map(Resumption::iteration).orElse(0L),
                     RunDescription.of(config, start.resumption(), device, memory.plan()));
                 report.expects(rank == 0 ? context.expectation().of(config, device) : Optional.empty());

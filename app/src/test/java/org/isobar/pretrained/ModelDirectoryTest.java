@@ -11,9 +11,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.stream.IntStream;
 
 import org.isobar.config.RunConfig;
+import org.isobar.data.InputDescription;
 import org.isobar.data.Normalization;
+import org.isobar.data.channels.InputOnlyChannels;
 import org.isobar.fault.UserException;
 import org.isobar.train.TinyRun;
 import org.junit.jupiter.api.BeforeAll;
@@ -51,6 +55,40 @@ class ModelDirectoryTest {
             3);
         assertArrayEquals(expected.means(), model.normalization().means());
         assertArrayEquals(expected.spreads(), model.normalization().spreads());
+    }
+
+    /** The rows of a region, and its columns on both sides of Greenwich. */
+    @Test
+    void theGridIsThatOfTheData() {
+        double[] latitudes = IntStream.range(0, 16).mapToDouble(j -> 72 - 2 * j).toArray();
+        double[] longitudes = IntStream.range(0, 32).mapToDouble(i -> -25 + 2 * i).toArray();
+        ModelGrid grid = ModelConfig.of(TinyRun.config(directory, directory.resolve("logs")),
+            described(List.of(), List.of(), latitudes, longitudes)).grid();
+        assertArrayEquals(latitudes, grid.latitudes().stream().mapToDouble(Double::doubleValue).toArray());
+        assertArrayEquals(longitudes, grid.longitudes().stream().mapToDouble(Double::doubleValue).toArray());
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        72  | -2 | 335 | 2   | its longitudes do not rise. Correct lat and lon in its files
+        72  | -2 | 35  | -1  | its longitudes do not rise
+        72  | 2  | 0   | 2   | a latitude is not between -90 and 90
+        72  | 0  | 0   | 2   | its latitudes neither all fall nor all rise
+        """)
+    void coordinatesThatCannotBeUsedAreRefused(double north, double southward, double west, double eastward,
+        String reason) {
+        RunConfig config = TinyRun.config(directory, directory.resolve("logs"));
+        InputDescription inputs = described(List.of(), List.of(),
+            IntStream.range(0, 16).mapToDouble(j -> north + southward * j).toArray(),
+            IntStream.range(0, 32).mapToDouble(i -> (west + eastward * i) % 360).toArray());
+        String refusal = assertThrows(UserException.class, () -> ModelConfig.of(config, inputs)).getMessage();
+        assertTrue(refusal.contains(directory.resolve("tiny/train") + " cannot be used: " + reason), refusal);
+    }
+
+    private static InputDescription described(List<String> names, List<String> units, double[] latitudes,
+        double[] longitudes) {
+        return new InputDescription(names, units, Normalization.none(3), InputOnlyChannels.NONE,
+            Optional.of(latitudes), Optional.of(longitudes));
     }
 
     @Test

@@ -6,10 +6,11 @@ import java.util.stream.IntStream;
 import org.isobar.fault.UserException;
 
 /**
- * The grid that is written: latitudes from north to south, longitudes eastward, from 0 where they go round the globe. A
- * cell of a coarser grid is the mean over its points, weighted by their areas: the difference of the sines of the
- * latitudes that are halfway to the neighbours, with the poles as the outermost bounds. Rows and columns at the south
- * and east that fill no whole cell are left out.
+ * The grid that is written: latitudes from north to south, longitudes eastward, from 0 where they go round the globe.
+ * Longitudes always rise: those west of Greenwich are negative if the grid goes on east of it. A cell of a coarser grid
+ * is the mean over its points, weighted by their areas: the difference of the sines of the latitudes that are halfway
+ * to the neighbours, with the poles as the outermost bounds. Rows and columns at the south and east that fill no whole
+ * cell are left out.
  */
 final class TargetGrid {
     private static final double TOLERANCE = 1e-3; // degrees; longitudes in single precision are off by 1e-5
@@ -57,8 +58,8 @@ final class TargetGrid {
         double[] latitudes = IntStream.range(0, height).mapToDouble(j ->
             mean(IntStream.range(j * cell, (j + 1) * cell).mapToDouble(k -> lats[rows[k]]).toArray())).toArray();
         double[] eastward = eastward(columns, lons);
-        double[] longitudes = IntStream.range(0, width).mapToDouble(i ->
-            wrapped(mean(Arrays.copyOfRange(eastward, i * cell, (i + 1) * cell)))).toArray();
+        double[] longitudes = rising(IntStream.range(0, width).mapToDouble(i ->
+            wrapped(mean(Arrays.copyOfRange(eastward, i * cell, (i + 1) * cell)))).toArray());
         return new TargetGrid(Arrays.copyOf(rows, height * cell), Arrays.copyOf(columns, width * cell), cell, weights,
             latitudes, longitudes);
     }
@@ -127,6 +128,14 @@ final class TargetGrid {
         return degrees < -TOLERANCE ? degrees + CIRCLE : Math.max(0, degrees);
     }
 
+    /** Wrapped longitudes of eastward columns, less 360 where the columns go on east of Greenwich. */
+    private static double[] rising(double[] wrapped) {
+        int greenwich = IntStream.range(1, wrapped.length).filter(i -> wrapped[i] < wrapped[i - 1]).findFirst()
+            .orElse(0);
+        return IntStream.range(0, wrapped.length)
+            .mapToDouble(i -> i < greenwich ? wrapped[i] - CIRCLE : wrapped[i]).toArray();
+    }
+
     private static double[] weights(double[] lats, int[] rows) {
         return Arrays.stream(rows).mapToDouble(j -> Math.abs(bound(lats, j, -1) - bound(lats, j, 1))).toArray();
     }
@@ -144,7 +153,7 @@ final class TargetGrid {
         return latitudes;
     }
 
-    /** Longitudes eastward, from 0 to less than 360. */
+    /** Longitudes eastward, from 0 to less than 360, or from less than 0 if Greenwich lies between them. */
     double[] longitudes() {
         return longitudes;
     }

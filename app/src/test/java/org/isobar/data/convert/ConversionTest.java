@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 
 import io.jhdf.HdfFile;
 import org.isobar.data.NpyFile;
@@ -88,6 +89,23 @@ class ConversionTest {
             }
         }
         assertArrayEquals(cut, fields(directory.resolve("2020.h5")));
+    }
+
+    /** Columns on both sides of Greenwich, and of the date line. */
+    @ParameterizedTest
+    @CsvSource(delimiter = ';', textBlock = """
+        60/-90/-30/90;  1; -90 -45 0 45 90
+        90/-90/-90/45;  2; -67.5 22.5
+        90/-180/-90/180; 1; -180 -135 -90 -45 0 45 90 135
+        60/135/-30/270; 1; 135 180 225 270
+        60/-90/-30/-45; 1; 270 315
+        """)
+    void longitudesRise(String crop, int coarsen, String longitudes) throws IOException {
+        convert(request("copernicus", "t2m", "", crop, coarsen));
+        try (HdfFile file = new HdfFile(directory.resolve("2020.h5"))) {
+            assertArrayEquals(Stream.of(longitudes.split(" ")).mapToDouble(Double::parseDouble).toArray(),
+                (double[]) file.getDatasetByPath("lon").getData());
+        }
     }
 
     @Test
