@@ -3,10 +3,12 @@ package org.isobar.scores;
 /**
  * Weights of the rows of a latitude grid by the area of their cells, as in WeatherBench 2: the difference of
  * sin(latitude) at the bounds of the cell, divided by the mean over all rows. Bounds are midpoints between neighbouring
- * rows; the outermost bounds are the poles.
+ * rows. The outermost bounds are the poles; of a region, whose outermost rows lie more than 1.5 steps from them, they
+ * are half a step beyond these rows.
  */
 public final class AreaWeights {
     private static final double POLE = 90;
+    private static final double WIDEST_GAP = 1.5; // steps between a pole and the outermost row of a global grid
 
     private AreaWeights() { }
 
@@ -22,9 +24,10 @@ public final class AreaWeights {
         double direction = requireOrder(latitudes);
         double[] weights = new double[rows];
         double sum = 0;
-        double before = Math.sin(Math.toRadians(-direction * POLE));
+        double before = Math.sin(Math.toRadians(outermost(latitudes[0], latitudes[1], -direction * POLE)));
         for (int row = 0; row < rows; row++) {
-            double bound = row == rows - 1 ? direction * POLE : (latitudes[row] + latitudes[row + 1]) / 2;
+            double bound = row == rows - 1 ? outermost(latitudes[row], latitudes[row - 1], direction * POLE)
+                : (latitudes[row] + latitudes[row + 1]) / 2;
             double after = Math.sin(Math.toRadians(bound));
             weights[row] = direction * (after - before);
             sum += weights[row];
@@ -34,6 +37,12 @@ public final class AreaWeights {
             weights[row] *= rows / sum;
         }
         return weights;
+    }
+
+    /** The bound of the cell of an outermost row on the side of a pole. */
+    private static double outermost(double latitude, double neighbour, double pole) {
+        double step = latitude - neighbour;
+        return Math.abs(pole - latitude) <= WIDEST_GAP * Math.abs(step) ? pole : latitude + step / 2;
     }
 
     /**

@@ -65,7 +65,7 @@ public final class ScoreSummary {
         definitions.put(DIFFERENCE + "persistence", "rmse - rmse of persistence");
         definitions.put(DIFFERENCE + "second_model", "rmse - rmse of the second model");
         definitions.put("weights", "difference of sin(latitude) at the bounds of a cell, which are midpoints between "
-            + "rows and the poles; mean one");
+            + "rows and the poles, or half a step beyond an outermost row more than 1.5 steps from its pole; mean one");
         definitions.put("interval", "low and high are the 2.5th and 97.5th percentile of " + BlockBootstrap.RESAMPLES
             + " resamples of blocks of " + BlockBootstrap.BLOCK.toDays() + " days of initial times, null with fewer "
             + "than two blocks; differences are paired");

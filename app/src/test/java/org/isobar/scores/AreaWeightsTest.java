@@ -28,6 +28,29 @@ class AreaWeightsTest {
         assertArrayEquals(new double[] {1.5, 0.5}, AreaWeights.of(new double[] {0, 60}), ROUNDING);
     }
 
+    /** A region of 50 to 30 degrees, whose cells are 10 degrees high and lie between 55 and 25. */
+    @Test
+    void outermostCellsOfARegionEndBesideTheirRows() {
+        double whole = sine(55) - sine(25);
+        double[] north = {3 * (sine(55) - sine(45)) / whole, 3 * (sine(45) - sine(35)) / whole,
+            3 * (sine(35) - sine(25)) / whole};
+        assertArrayEquals(north, AreaWeights.of(new double[] {50, 40, 30}), ROUNDING);
+        assertArrayEquals(north, AreaWeights.of(new double[] {-50, -40, -30}), ROUNDING);
+        double[] south = {north[2], north[1], north[0]};
+        assertArrayEquals(south, AreaWeights.of(new double[] {30, 40, 50}), ROUNDING);
+    }
+
+    /** As the 720 of 721 rows that the tutorial reads: bounds at 90, 60, 0 and -90 degrees. */
+    @Test
+    void aGridWithoutItsLastRowReachesThePole() {
+        assertArrayEquals(new double[] {1.5 * (1 - sine(60)), 1.5 * sine(60), 1.5},
+            AreaWeights.of(new double[] {90, 30, -30}), ROUNDING);
+    }
+
+    private static double sine(double degrees) {
+        return Math.sin(Math.toRadians(degrees));
+    }
+
     @Test
     void latitudesOfTheTutorialReachBothPoles() {
         assertArrayEquals(new double[] {90, 45, 0, -45, -90}, AreaWeights.tutorialLatitudes(5), ROUNDING);
