@@ -43,6 +43,7 @@ public final class Era5Dataset implements AutoCloseable {
     private Era5Dataset checked() {
         for (int year = 0; year < files.times().size(); year++) {
             checkExtents(config, files.get(year));
+            inputs.requireFit(files.get(year));
         }
         for (int year = 0; year < files.times().size(); year++) {
             files.get(year).requireHours(config.hoursPerFrame());
@@ -119,8 +120,8 @@ public final class Era5Dataset implements AutoCloseable {
         try {
             Era5File first = files.get(0);
             InputDescription described = inputs.apply(first);
-            check(config, first);
-            files.expect(times.get(), file -> check(config, file));
+            check(config, described, first);
+            files.expect(times.get(), file -> check(config, described, file));
             return new Era5Dataset(config, described, files);
         } catch (RuntimeException failure) {
             files.close();
@@ -274,8 +275,9 @@ public final class Era5Dataset implements AutoCloseable {
         }
     }
 
-    private static void check(DatasetConfig config, Era5File file) {
+    private static void check(DatasetConfig config, InputDescription inputs, Era5File file) {
         checkExtents(config, file);
+        inputs.requireFit(file);
         file.requireHours(config.hoursPerFrame());
     }
 

@@ -23,6 +23,8 @@ import org.isobar.os.PageCache;
 public final class Era5File implements AutoCloseable {
     /** Name of the data set. */
     public static final String FIELDS = "fields";
+    /** Most grid cells between coordinates of one place: they may be rounded to single precision or a few decimals. */
+    public static final double SAME_PLACE = 0.01;
     /** The data set and its dimensions. */
     static final Hdf5Fields.Form FORM =
         new Hdf5Fields.Form(FIELDS, List.of("time", "channel", "latitude", "longitude"));
@@ -108,6 +110,25 @@ public final class Era5File implements AutoCloseable {
     /** Degrees east of the columns, if the file has them. */
     public Optional<double[]> longitudes() {
         return fields.companions().numbers("lon", stored.width());
+    }
+
+    /**
+     * Checks that rows and columns lie where those of other data do, as far as both have coordinates.
+     *
+     * @param lats  degrees north of the other data's first rows, if they are known
+     * @param lons  degrees east of their first columns, if they are known
+     * @param cells grid cells that a place may be off
+     * @param other what the other data are, for the message
+     * @throws UserException with the first row or column that lies elsewhere
+     */
+    public void requireGrid(Optional<double[]> lats, Optional<double[]> lons, double cells, String other) {
+        lats.flatMap(others -> latitudes().flatMap(own ->
+                Hdf5Companions.displaced("latitude", "row", own, others, cells, other)))
+            .or(() -> lons.flatMap(others -> longitudes().flatMap(own ->
+                Hdf5Companions.displaced("longitude", "column", own, others, cells, other))))
+            .ifPresent(place -> {
+                throw new UserException("Data file " + path() + " has " + place + ". Use data on the same grid.");
+            });
     }
 
     /**

@@ -22,6 +22,7 @@ import io.jhdf.api.Node;
  */
 record Hdf5Companions(Map<String, List<String>> texts, Map<String, double[]> numbers, Map<String, String> units) {
     private static final String UNITS = "units";
+    private static final double CIRCLE = 360;
     private static final List<String> NAMES = List.of("channel", UNITS, "time", "timestamp", "lat", "lon");
 
     /**
@@ -74,6 +75,25 @@ record Hdf5Companions(Map<String, List<String>> texts, Map<String, double[]> num
             }
         }
         return List.of();
+    }
+
+    /**
+     * The first coordinate that is more than some cells from another one, as text; 360 degrees more are the same place.
+     *
+     * @param what   latitude or longitude
+     * @param line   row or column
+     * @param own    degrees
+     * @param others degrees of the same rows or columns, of which there may be more or fewer
+     * @param other  what has the others
+     */
+    static Optional<String> displaced(String what, String line, double[] own, double[] others, double cells,
+        String other) {
+        int count = Math.min(own.length, others.length);
+        double cell = count == 1 ? CIRCLE : Math.abs(others[count - 1] - others[0]) / (count - 1);
+        return IntStream.range(0, count)
+            .filter(i -> Math.abs(Math.IEEEremainder(own[i] - others[i], CIRCLE)) > cells * cell)
+            .mapToObj(i -> what + " " + own[i] + " in " + line + " " + i + ", where " + other + " has " + others[i])
+            .findFirst();
     }
 
     /** The numbers of a data set, if it has {@code count} finite ones. */

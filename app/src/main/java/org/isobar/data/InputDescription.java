@@ -22,6 +22,7 @@ import org.isobar.fault.UserException;
  */
 public record InputDescription(List<String> names, List<String> units, Normalization normalization,
     InputOnlyChannels extra, Optional<double[]> latitudes, Optional<double[]> longitudes) {
+    private static final String FIRST = "the first training file";
 
     /** The description without a data file, whose first channels the model reads. */
     static InputDescription ofStatistics(DatasetConfig config) {
@@ -44,6 +45,19 @@ public record InputDescription(List<String> names, List<String> units, Normaliza
                 .map(list -> Arrays.copyOf(list, config.height())),
             first.longitudes().filter(list -> list.length >= config.width())
                 .map(list -> Arrays.copyOf(list, config.width())));
+    }
+
+    /**
+     * Checks that another data file of the same model has the same names and coordinates, as far as it has any.
+     *
+     * @throws UserException if one differs
+     */
+    void requireFit(Era5File file) {
+        file.choice().renamed(names, FIRST).ifPresent(channel -> {
+            throw new UserException("Data file " + file.path() + " has " + channel + ". Use files with the same "
+                + "channels in the same order, or set channels in the preset to choose them by name.");
+        });
+        file.requireGrid(latitudes, longitudes, Era5File.SAME_PLACE, FIRST);
     }
 
     /**

@@ -119,20 +119,12 @@ public record ForecastModel(ModelConfig config, Normalization normalization, Inp
 
     /** Checks names and coordinates of a file, as far as it has them. */
     private void requireFit(Era5File file, CropWindow window) {
-        List<String> names = file.channels();
-        for (int c = 0; c < Math.min(names.size(), window.channels()); c++) {
-            String name = config.channels().get(c).name();
-            if (!names.get(c).equals(name)) {
-                throw new UserException("Data file " + file.path() + " has " + names.get(c) + " as channel " + c
-                    + ", where the model reads " + name + ". Use data with the channels "
-                    + String.join(", ", config.channels().stream().map(Channel::name).toList())
-                    + ", or train a model that chooses its channels by name.");
-            }
-        }
-        config.grid().difference(file.latitudes(), file.longitudes()).ifPresent(difference -> {
-            throw new UserException("Data file " + file.path() + " has " + difference
-                + ". Use data on the grid that the model was trained on.");
+        List<String> names = config.channels().stream().map(Channel::name).toList();
+        file.choice().renamed(names.subList(0, window.channels()), "the model").ifPresent(channel -> {
+            throw new UserException("Data file " + file.path() + " has " + channel + ". Use data with the channels "
+                + String.join(", ", names) + ", or train a model that chooses its channels by name.");
         });
+        config.grid().requireFit(file);
     }
 
     /** The part of a frame of the data that the model forecasts. */

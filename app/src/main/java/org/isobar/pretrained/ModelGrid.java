@@ -5,6 +5,9 @@ import java.util.Optional;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
+import org.isobar.data.Era5File;
+import org.isobar.fault.UserException;
+
 /**
  * The places of a model's pixels.
  *
@@ -38,27 +41,18 @@ public record ModelGrid(List<Double> latitudes, List<Double> longitudes) {
     }
 
     /**
-     * Where coordinates of data lie more than one grid cell from those of the model, as text. A smaller difference is
-     * accepted: a model that was trained on data without coordinates has those of the tutorial's rule, which are not
-     * exact for data that lack a row.
+     * Checks that the coordinates of a file, if it has any, lie no more than one grid cell from those of the model. A
+     * model that was trained on data without coordinates has those of the tutorial's rule, which are not exact for data
+     * that lack a row.
      *
-     * @param otherLatitudes  of at least as many rows, if they are known
-     * @param otherLongitudes of at least as many columns, if they are known
-     * @return empty if they lie nearer, or are not known
+     * @throws UserException with the first row or column that lies farther away
      */
-    public Optional<String> difference(Optional<double[]> otherLatitudes, Optional<double[]> otherLongitudes) {
-        return otherLatitudes.flatMap(others -> difference("latitude", "row", latitudes, others, 2 * CIRCLE))
-            .or(() -> otherLongitudes.flatMap(others -> difference("longitude", "column", longitudes, others, CIRCLE)));
+    public void requireFit(Era5File file) {
+        file.requireGrid(Optional.of(array(latitudes)), Optional.of(array(longitudes)), 1 + ROUNDING, "the model");
     }
 
-    /** The first coordinate that is more than one cell from another one; {@code period} later is the same place. */
-    private static Optional<String> difference(String what, String line, List<Double> own, double[] others,
-        double period) {
-        double cell = own.size() == 1 ? period : Math.abs(own.getLast() - own.getFirst()) / (own.size() - 1);
-        return IntStream.range(0, own.size())
-            .filter(i -> Math.abs(Math.IEEEremainder(others[i] - own.get(i), period)) > cell * (1 + ROUNDING))
-            .mapToObj(i -> what + " " + others[i] + " in " + line + " " + i + ", where the model has " + own.get(i))
-            .findFirst();
+    private static double[] array(List<Double> degrees) {
+        return degrees.stream().mapToDouble(Double::doubleValue).toArray();
     }
 
     /** What is wrong with the coordinates; empty if nothing is. */

@@ -9,7 +9,9 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -161,6 +163,59 @@ class Era5DatasetTest {
         assertRefused(DataFixtures.config(directory, 3, 9, 1), "img_size of 3 x 9");
         DataFixtures.year(directory.resolve("train/1980.h5"), 5, new CropWindow(2, 3, 8), (t, c, j, i) -> 0);
         assertRefused(DataFixtures.config(directory, 3, 8, 1), "1980.h5 has 2 channels, 3 are configured");
+    }
+
+    /** The year has what is not an empty list: names, latitudes and longitudes. */
+    private Path described(String year, String names, String lats, String lons) {
+        Map<String, Object> beside = new HashMap<>();
+        if (!names.isEmpty()) {
+            beside.put("channel", names.split(" "));
+        }
+        Map.of("lat", lats, "lon", lons).forEach((name, list) -> {
+            if (!list.isEmpty()) {
+                beside.put(name, Stream.of(list.split(" ")).mapToDouble(Double::parseDouble).toArray());
+            }
+        });
+        return DataFixtures.year(directory.resolve("train").resolve(year + ".h5"), 5, new CropWindow(4, 3, 4),
+            (t, c, j, i) -> t, beside);
+    }
+
+    /** The model reads three channels, three rows and three columns. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        a c b d | ''      | ''          | has c as channel 1, where the first training file has b. Use files
+        ''      | 0 1 2   | ''          | has latitude 0.0 in row 0, where the first training file has 2.0. Use data
+        a b c d | 2 1 0.1 | ''          | has latitude 0.1 in row 2, where the first training file has 0.0. Use data
+        ''      | 2 1 0   | 90 91 92 93 | has longitude 90.0 in column 0, where the first training file has 0.0. Use
+        """)
+    void refusesFilesOfOtherChannelsOrAnotherGrid(String names, String lats, String lons, String reason)
+        throws IOException {
+        described("1979", "a b c d", "2 1 0", "0 1 2 3");
+        DatasetConfig config = DataFixtures.config(directory, 3, 3, 1);
+        try (Era5Dataset first = Era5Dataset.open(config)) {
+            Path other = described("1980", names, lats, lons);
+            assertRefused(config, "1980.h5 " + reason);
+            try (Era5Dataset shared = Era5Dataset.openShared(config, () -> List.of(5, 5))) {
+                float[] sample = new float[50];
+                assertThrows(UserException.class, () ->
+                    shared.read(6, MemorySegment.ofArray(sample), 0, MemorySegment.ofArray(sample), 120));
+            }
+            Files.delete(directory.resolve("train/1979.h5"));
+            String ofOtherData = assertThrows(UserException.class, () -> Era5Dataset.open(config, first.inputs()))
+                .getMessage();
+            assertTrue(ofOtherData.contains(other + " " + reason), ofOtherData);
+        }
+    }
+
+    /** What a file does not say, what the model does not read, and rounding are no differences. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {"''|''|''", "a b c e|2 1.00001 0|''", "''|''|360 1 -358 93"})
+    void acceptsFilesThatSayLess(String names, String lats, String lons) {
+        described("1979", "a b c d", "2 1 0", "0 1 2 3");
+        described("1980", names, lats, lons);
+        try (Era5Dataset data = Era5Dataset.open(DataFixtures.config(directory, 3, 3, 1))) {
+            assertEquals(10, data.size());
+        }
     }
 
     @Test

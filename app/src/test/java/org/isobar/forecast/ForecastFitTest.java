@@ -64,7 +64,7 @@ class ForecastFitTest {
     @Test
     void whatDoesNotFitIsNamed() {
         String channel = refusal(Map.of("channel", new String[] {"u10", "t2m", "v10", "z500"}));
-        assertTrue(channel.contains("/1979.h5 has t2m as channel 1, where the model reads v10. Use data with the "
+        assertTrue(channel.contains("/1979.h5 has t2m as channel 1, where the model has v10. Use data with the "
             + "channels u10, v10, t2m, or train"), channel);
         String flipped = refusal(Map.of("lat", latitudes(16, -90, 12)));
         assertTrue(flipped.contains("has latitude -90.0 in row 0, where the model has 90.0. Use"), flipped);

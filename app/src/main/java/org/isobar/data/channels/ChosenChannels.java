@@ -2,6 +2,7 @@ package org.isobar.data.channels;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -52,6 +53,20 @@ public record ChosenChannels(int[] indices, List<String> names, int stored) {
     /** Number of channels that are read. */
     public int count() {
         return indices.length;
+    }
+
+    /**
+     * The first channel that has another name than in other data, as text.
+     *
+     * @param others names of the other data's first channels; empty if they have none
+     * @param other  what the other data are
+     * @return empty if there is none, or one has no names
+     */
+    public Optional<String> renamed(List<String> others, String other) {
+        return IntStream.range(0, Math.min(names.size(), others.size()))
+            .filter(c -> !names.get(c).equals(others.get(c)))
+            .mapToObj(c -> names.get(c) + " as channel " + c + ", where " + other + " has " + others.get(c))
+            .findFirst();
     }
 
     /** A channel's place in the file, with its name if it has one. */

@@ -20,7 +20,7 @@ import org.isobar.data.NonFiniteValue;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
 
-/** Year files with the same channels and grid, open for reading. Reading is thread-safe. */
+/** Year files with the same channels and grid, as far as they name them, open for reading. Reading is thread-safe. */
 public final class YearFiles implements AutoCloseable {
     private static final int DEFAULT_HOURS = 6;
 
@@ -187,6 +187,8 @@ public final class YearFiles implements AutoCloseable {
                 + files.getFirst().path() + " has " + files.getFirst().channels()
                 + ". Name files of the same channels only.");
         }
+        Era5File first = files.getFirst();
+        file.requireGrid(first.latitudes(), first.longitudes(), Era5File.SAME_PLACE, first.path().toString());
     }
 
     /** Closes the files. No read may be in progress. */

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 
 import org.isobar.data.CropWindow;
@@ -88,6 +89,19 @@ class ChannelStatisticsTest {
                 assertEquals(made.values()[i], mine.values()[i], 1e-6 * Math.abs(made.values()[i]) + 1e-9, name + i);
             }
         }
+    }
+
+    @Test
+    void refusesFilesOfAnotherGrid() {
+        Path south = year(1999, 0, 1, 2);
+        Path north = year(2000, 2, 1, 0);
+        String message = assertThrows(UserException.class, () -> of(south, north)).getMessage();
+        assertTrue(message.contains("2000.h5 has latitude 2.0 in row 0, where " + south + " has 0.0. Use"), message);
+    }
+
+    private Path year(int year, double... latitudes) {
+        return DataFixtures.year(directory.resolve(year + ".h5"), 3, new CropWindow(2, 3, 5), (t, c, j, i) -> i,
+            Map.of("lat", latitudes));
     }
 
     @Test
