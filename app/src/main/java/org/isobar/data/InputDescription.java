@@ -5,6 +5,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 import org.isobar.data.channels.ChannelChoice;
 import org.isobar.data.channels.InputOnlyChannels;
@@ -36,7 +37,8 @@ public record InputDescription(List<String> names, List<String> units, Normaliza
         Normalization ofVariables = config.channels().isNamed()
             ? Normalization.load(config.meansFile(), config.stdsFile(), first.path(), first.choice())
             : Normalization.load(config.meansFile(), config.stdsFile(), variables);
-        InputOnlyChannels extra = extra(config, first.path());
+        InputOnlyChannels extra = extra(config, first.path(), file -> file.requireGrid(first.latitudes(),
+            first.longitudes(), Era5File.SAME_PLACE, "data file " + first.path()));
         Normalization all = ofVariables.with(extra.constants(), extra.pixels(), config.inChannels());
         List<String> names = config.channels().isNamed() ? config.channels().inputs() : first.channels();
         return new InputDescription(names.subList(0, Math.min(names.size(), config.inChannels())),
@@ -68,6 +70,10 @@ public record InputDescription(List<String> names, List<String> units, Normaliza
      * @throws UserException if the constant fields cannot be read
      */
     public static InputOnlyChannels extra(DatasetConfig config, Path first) {
+        return extra(config, first, _ -> { });
+    }
+
+    private static InputOnlyChannels extra(DatasetConfig config, Path first, Consumer<Era5File> check) {
         ChannelChoice choice = config.channels();
         if (choice.inputOnly() == 0) {
             return InputOnlyChannels.NONE;
@@ -79,16 +85,18 @@ public record InputDescription(List<String> names, List<String> units, Normaliza
             if (source.toString().endsWith(".npy")) {
                 readArray(source, window, fields);
             } else {
-                readYear(source, choice.constants(), window, fields);
+                readYear(source, choice.constants(), window, fields, check);
             }
             requireUsable(source, choice.constants(), window, fields);
         }
         return new InputOnlyChannels(fields, config.height() * config.width(), choice.time());
     }
 
-    private static void readYear(Path source, List<String> names, CropWindow window, float[] fields) {
+    private static void readYear(Path source, List<String> names, CropWindow window, float[] fields,
+        Consumer<Era5File> check) {
         try (Era5File file = Era5File.open(source, names)) {
             file.requireHolds(window);
+            check.accept(file);
             file.read(0, window, Normalization.none(names.size()), MemorySegment.ofArray(fields), 0);
         }
     }

@@ -150,6 +150,23 @@ class NamedChannelsTest {
             message);
     }
 
+    /** The model reads the first two rows of the data, which are those of a region in the larger file. */
+    @Test
+    void constantsOfAnotherGridAreRefused() {
+        double[] region = {50, 40, 30};
+        DataFixtures.year(directory.resolve("train/1979.h5"), 5, STORED, (t, c, j, i) -> t,
+            Map.of("channel", NAMES, "lat", region));
+        assertEquals(1, Era5Dataset.describe(config(constants(50, 40), 1)).extra().count());
+        assertRefused(constants(70, 60, 50, 40, 30), "constants.h5 has latitude 70.0 in row 0, where data file "
+            + directory.resolve("train/1979.h5") + " has 50.0. Use data on the same grid");
+    }
+
+    private ChannelChoice constants(double... latitudes) {
+        Path file = DataFixtures.year(directory.resolve("constants.h5"), 1, new CropWindow(1, latitudes.length, 5),
+            (t, c, j, i) -> 5 * j + i, Map.of("channel", new String[] {"z_sfc"}, "lat", latitudes));
+        return new ChannelChoice(List.of("t2m"), List.of("z_sfc"), Optional.of(file), false);
+    }
+
     @ParameterizedTest
     @CsvSource({"wind, 'has no channel wind. It has: u10, t2m, q700, lsm. Change channels'",
         "T2M, has no channel T2M"})
