@@ -3,6 +3,7 @@ package org.isobar.pretrained;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -56,14 +57,14 @@ public record ModelConfig(String format, int version, String program, String arc
     private static final String UNIT = "[ -~]{0,100}"; // printable ASCII
     private static final JsonMapper JSON = StrictJson.mapperWithoutNull();
     /** Names of the coordinates of a forecast, which no channel can have. */
-    private static final Set<String> COORDINATES = Set.of("time", "prediction_timedelta", "latitude", "longitude");
+    private static final List<String> COORDINATES = List.of("time", "prediction_timedelta", "latitude", "longitude");
 
     /**
      * The configuration of a run's model. What the data do not say is the tutorial's: names and units of the first
-     * channels, and coordinates by its rule.
+     * channels, and coordinates by its rule. A unit that the file cannot have is left out.
      *
      * @param inputs what the run's training data say about its channels
-     * @throws UserException if the data give coordinates that cannot be used
+     * @throws UserException if the data give names or coordinates that cannot be used
      */
     public static ModelConfig of(RunConfig run, InputDescription inputs) {
         Map<String, JsonNode> sizes = new LinkedHashMap<>();
@@ -100,12 +101,22 @@ public record ModelConfig(String format, int version, String program, String arc
         return grid;
     }
 
-    /** The channels as the data name them; those of the tutorial if the data do not, or not in a way that is usable. */
+    /** The channels as the data name them; those of the tutorial if the data do not. */
     private static List<Channel> channels(RunConfig run, InputDescription inputs) {
-        List<Channel> named = Channel.of(inputs.names(), inputs.units());
-        boolean usable = named.size() == run.model().inChannels() && named.stream().allMatch(ModelConfig::isUsable)
-            && named.stream().map(Channel::name).distinct().count() == named.size();
-        return usable || run.data().channels().isNamed() ? named : Channel.ofTutorial(run.model().inChannels());
+        if (inputs.names().isEmpty()) {
+            return Channel.ofTutorial(run.model().inChannels());
+        }
+        List<Channel> named = Channel.of(inputs.names(),
+            inputs.units().stream().map(unit -> unit.matches(UNIT) ? unit : "").toList());
+        Set<String> names = new HashSet<>();
+        named.stream().filter(channel -> !isUsable(channel) || !names.add(channel.name())).findFirst()
+            .ifPresent(channel -> {
+                throw new UserException(PlainText.of("The data set at " + run.trainingData().directory()
+                    + " cannot be used: it names a channel '" + channel.name() + "'. Names have letters, digits, _, . "
+                    + "and -, each occurs once, and none is " + String.join(", ", COORDINATES)
+                    + ". Correct them in its files."));
+            });
+        return named;
     }
 
     private static boolean isUsable(Channel channel) {

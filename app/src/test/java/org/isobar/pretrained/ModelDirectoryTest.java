@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The model that a run's directory is. */
 class ModelDirectoryTest {
@@ -63,7 +64,7 @@ class ModelDirectoryTest {
         double[] latitudes = IntStream.range(0, 16).mapToDouble(j -> 72 - 2 * j).toArray();
         double[] longitudes = IntStream.range(0, 32).mapToDouble(i -> -25 + 2 * i).toArray();
         ModelGrid grid = ModelConfig.of(TinyRun.config(directory, directory.resolve("logs")),
-            described(List.of(), List.of(), latitudes, longitudes)).grid();
+            described(latitudes, longitudes)).grid();
         assertArrayEquals(latitudes, grid.latitudes().stream().mapToDouble(Double::doubleValue).toArray());
         assertArrayEquals(longitudes, grid.longitudes().stream().mapToDouble(Double::doubleValue).toArray());
     }
@@ -78,17 +79,37 @@ class ModelDirectoryTest {
     void coordinatesThatCannotBeUsedAreRefused(double north, double southward, double west, double eastward,
         String reason) {
         RunConfig config = TinyRun.config(directory, directory.resolve("logs"));
-        InputDescription inputs = described(List.of(), List.of(),
+        InputDescription inputs = described(
             IntStream.range(0, 16).mapToDouble(j -> north + southward * j).toArray(),
             IntStream.range(0, 32).mapToDouble(i -> (west + eastward * i) % 360).toArray());
         String refusal = assertThrows(UserException.class, () -> ModelConfig.of(config, inputs)).getMessage();
         assertTrue(refusal.contains(directory.resolve("tiny/train") + " cannot be used: " + reason), refusal);
     }
 
-    private static InputDescription described(List<String> names, List<String> units, double[] latitudes,
-        double[] longitudes) {
-        return new InputDescription(names, units, Normalization.none(3), InputOnlyChannels.NONE,
+    private static InputDescription described(double[] latitudes, double[] longitudes) {
+        return new InputDescription(List.of(), List.of(), Normalization.none(3), InputOnlyChannels.NONE,
             Optional.of(latitudes), Optional.of(longitudes));
+    }
+
+    private static List<Channel> channels(List<String> names, List<String> units) {
+        return ModelConfig.of(TinyRun.config(directory, directory.resolve("logs")), new InputDescription(names, units,
+            Normalization.none(3), InputOnlyChannels.NONE, Optional.empty(), Optional.empty())).channels();
+    }
+
+    @Test
+    void aUnitThatCannotBeWrittenIsLeftOut() {
+        List<Channel> channels = channels(List.of("a", "b", "c"), List.of("\u00b0C", "x".repeat(101), "K"));
+        assertEquals(List.of(new Channel("a", ""), new Channel("b", ""), new Channel("c", "K")), channels);
+        assertEquals(Channel.ofTutorial(3), channels(List.of(), List.of("1", "2", "3")));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"wind speed", "u10", "longitude", "\u00b5", ""})
+    void aNameThatCannotBeUsedIsRefused(String name) {
+        String refusal = assertThrows(UserException.class, () -> channels(List.of("u10", name, "t2m"), List.of()))
+            .getMessage();
+        assertTrue(refusal.contains(directory.resolve("tiny/train") + " cannot be used: it names a channel '" + name
+            + "'. Names have"), refusal);
     }
 
     @Test
