@@ -155,6 +155,7 @@ final class EvaluateCommand implements Callable<Integer> {
 
     private EvaluationPlan plan(DataConfig data) {
         Path years = split == Split.VALID ? data.validPath() : data.testPath();
+        Path training = data.trainPath();
         Path means = data.timeMeansPath();
         if (preset == null) { // a model does not know where its data are
             String root = dataDir != null ? dataDir : context.environment().get("DATADIR");
@@ -162,9 +163,10 @@ final class EvaluateCommand implements Callable<Integer> {
                 throw new UserException("--data_dir is missing: give the directory of the data, or set DATADIR");
             }
             years = Path.of(root, split == Split.VALID ? "valid" : "test");
+            training = Path.of(root, "train");
             means = Path.of(root, "stats", "time_means.npy");
         }
-        return new EvaluationPlan(years, climatology == null ? means : climatology, leadSteps, every, seed,
+        return new EvaluationPlan(years, training, climatology == null ? means : climatology, leadSteps, every, seed,
             List.copyOf(plotted), EvaluationPlan.PART_FIELDS, out);
     }
 

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.util.List;
+import java.util.function.Supplier;
 
 import org.isobar.data.ClimatologyFile;
 import org.isobar.data.CropWindow;
@@ -45,14 +46,15 @@ public interface ClimatologyFields extends AutoCloseable {
 
     /**
      * Opens a file as {@link #open(Path, CropWindow)} does, for channels that are chosen by name. A NumPy array has
-     * all channels of the data, in their order.
+     * all channels of the first training file, in its order.
      *
-     * @param channels the window's channels in the data
+     * @param names    of the window's channels
+     * @param training called for a NumPy array; returns the window's channels in the first training file
      * @throws UserException as the other method does, or if the climatology does not have these channels
      */
-    static ClimatologyFields open(Path path, CropWindow window, ChosenChannels channels) {
-        return path.toString().endsWith(".npy") ? timeMeans(path, window, channels)
-            : byDay(path, window, channels.names());
+    static ClimatologyFields open(Path path, CropWindow window, List<String> names, Supplier<ChosenChannels> training) {
+        return path.toString().endsWith(".npy") ? timeMeans(path, window, training.get())
+            : byDay(path, window, names);
     }
 
     private static ClimatologyFields byDay(Path path, CropWindow window, List<String> names) {

@@ -13,6 +13,7 @@ import org.isobar.forecast.StartTime;
  * What is evaluated.
  *
  * @param years       directory of the years whose frames forecasts start from and are compared with
+ * @param training    directory of the training years, whose first file has the channels of means over time
  * @param climatology a file of {@code isobar data climatology}, or a NumPy array of means over time
  * @param leadSteps   steps of each forecast, 1 or more
  * @param every       every that many frames a forecast starts, 1 or more
@@ -21,8 +22,8 @@ import org.isobar.forecast.StartTime;
  * @param partFields  number of forecast fields of all variables after which scores are saved, about
  * @param out         directory of the results
  */
-public record EvaluationPlan(Path years, Path climatology, int leadSteps, int every, long seed, List<String> plotted,
-        int partFields, Path out) {
+public record EvaluationPlan(Path years, Path training, Path climatology, int leadSteps, int every, long seed,
+        List<String> plotted, int partFields, Path out) {
     /** The usual {@link #partFields}: seconds for a small model, minutes for a large one on a CPU. */
     public static final int PART_FIELDS = 256;
 

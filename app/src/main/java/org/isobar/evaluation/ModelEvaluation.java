@@ -1,6 +1,7 @@
 package org.isobar.evaluation;
 
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -9,6 +10,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import org.isobar.data.Era5Frames;
+import org.isobar.data.channels.ChosenChannels;
 import org.isobar.device.DeviceArena;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicator;
@@ -103,8 +105,19 @@ public final class ModelEvaluation {
     /** The climatology of the frames' channels. */
     private ClimatologyFields climatology(Era5Frames outputs) {
         return model.run().data().channels().isNamed()
-            ? ClimatologyFields.open(plan.climatology(), model.output(), outputs.channels())
+            ? ClimatologyFields.open(plan.climatology(), model.output(), model.config().forecastNames(),
+                () -> timeMeansChannels(outputs))
             : ClimatologyFields.open(plan.climatology(), model.output());
+    }
+
+    /** Where means over time have the model's channels: as the first training file, or as the frames without one. */
+    private ChosenChannels timeMeansChannels(Era5Frames outputs) {
+        if (!Files.isDirectory(plan.training())) {
+            return outputs.channels();
+        }
+        try (Era5Frames training = model.outputs(plan.training())) {
+            return training.channels();
+        }
     }
 
     private void requireNames() {
@@ -225,6 +238,7 @@ public final class ModelEvaluation {
     private String identity(List<StartTime> starts) {
         return models.stream().map(ForecastModel::identity).collect(Collectors.joining("\n", "", "\n"))
             + String.join("\n", "data " + plan.years().toAbsolutePath().normalize(),
+                "training " + plan.training().toAbsolutePath().normalize(),
                 "climatology " + plan.climatology().toAbsolutePath().normalize(), "starts " + starts,
                 "steps " + plan.leadSteps(), "part " + plan.partFields(), "grid " + model.run().grid(),
                 "batch " + model.run().training().localBatchSize(), "precision " + model.run().training().ampMode(),

@@ -53,8 +53,9 @@ class CudaEvaluationTest {
 
     private JsonNode scores(Path run, String device) throws IOException {
         Path data = directory.resolve("tiny");
-        EvaluationPlan plan = new EvaluationPlan(data.resolve("valid"), data.resolve("stats/time_means.npy"), 1, 4, 0,
-            List.of("u10"), EvaluationPlan.PART_FIELDS, directory.resolve(device));
+        EvaluationPlan plan = new EvaluationPlan(data.resolve("valid"), data.resolve("train"),
+            data.resolve("stats/time_means.npy"), 1, 4, 0, List.of("u10"), EvaluationPlan.PART_FIELDS,
+            directory.resolve(device));
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
         assertEquals(0, ModelEvaluation.run(ForecastModel.open(run, Map.of("device", device, "local_batch_size", "2"),
             FULL_PRECISION), plan, new RunContext(JobSecret.none(), FULL_PRECISION, Screen.plain(screen),

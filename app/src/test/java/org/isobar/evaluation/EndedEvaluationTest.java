@@ -157,8 +157,8 @@ class EndedEvaluationTest {
 
     /** A plan that saves the scores of each initial time. */
     private static EvaluationPlan plan(Path years, int steps, List<String> plotted) {
-        return new EvaluationPlan(years, data.resolve("stats/time_means.npy"), steps, 1, 0, plotted, steps,
-            directory.resolve("ended"));
+        return new EvaluationPlan(years, data.resolve("train"), data.resolve("stats/time_means.npy"), steps, 1, 0,
+            plotted, steps, directory.resolve("ended"));
     }
 
     private static RunContext context(ByteArrayOutputStream screen) {

@@ -96,8 +96,9 @@ class IndependentScoresTest {
                 "limit_nsamples=2", "limit_nsamples_val=2"), Stream.of(settings)).toArray(String[]::new))
                 .succeeded().directory();
             ForecastModel model = ForecastModel.open(run, Map.of(), ENVIRONMENT);
-            assertEquals(0, ModelEvaluation.run(model, new EvaluationPlan(data().resolve("valid"), climatology(), STEPS,
-                1, 0, List.of(), EvaluationPlan.PART_FIELDS, path("scores")), context()));
+            assertEquals(0, ModelEvaluation.run(model, new EvaluationPlan(data().resolve("valid"),
+                data().resolve("train"), climatology(), STEPS, 1, 0, List.of(), EvaluationPlan.PART_FIELDS,
+                path("scores")), context()));
             return model;
         }
     }

@@ -244,8 +244,8 @@ class ModelEvaluationTest {
     @CsvSource({"2, 2, 1, 1", "2, 3, 2, 1", "2, 1, 1, 2", "4, 1, 2, 2"})
     void everyLayoutGivesTheSameScores(int ranks, String batch, String tp, String cp) throws Exception {
         Path out = directory.resolve("layout" + ranks + tp + cp);
-        EvaluationPlan plan = new EvaluationPlan(data.resolve("valid"), data.resolve("stats/time_means.npy"), STEPS, 1,
-            0, List.of(), EvaluationPlan.PART_FIELDS, out);
+        EvaluationPlan plan = new EvaluationPlan(data.resolve("valid"), data.resolve("train"),
+            data.resolve("stats/time_means.npy"), STEPS, 1, 0, List.of(), EvaluationPlan.PART_FIELDS, out);
         String port = String.valueOf(FreePorts.one());
         List<Callable<Integer>> work = new ArrayList<>();
         ByteArrayOutputStream screen = new ByteArrayOutputStream();

@@ -15,6 +15,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
+import org.isobar.data.CropWindow;
+import org.isobar.data.DataFixtures;
 import org.isobar.data.Era5Frames;
 import org.isobar.data.Normalization;
 import org.isobar.distributed.job.JobSecret;
@@ -167,16 +169,34 @@ class InputOnlyChannelsTest {
 
     @Test
     void scoresHaveTheNames() throws IOException {
-        EvaluationPlan plan = new EvaluationPlan(data.resolve("valid"), data.resolve("stats/time_means.npy"), 2, 4, 1,
-            List.of("u10"), EvaluationPlan.PART_FIELDS, directory.resolve("scores"));
-        ForecastModel model = ForecastModel.open(run.directory(), Map.of(), Map.of());
-        assertEquals(0, ModelEvaluation.run(model, plan, context()));
-        List<String> scores = Files.readAllLines(directory.resolve("scores/scores.csv"));
+        List<String> scores = scores(data.resolve("valid"), "scores");
         assertTrue(scores.stream().anyMatch(line -> line.startsWith("model,z500,2,12.0,rmse,")), scores::toString);
         double persistence = score(scores, "persistence,u10,2,12.0,rmse,");
         assertTrue(persistence > 0.5 && persistence < 10, () -> "m/s: " + persistence);
         double climatology = score(scores, "climatology,u10,2,12.0,rmse,");
         assertTrue(climatology > 0.5 && climatology < 10, () -> "m/s: " + climatology);
+    }
+
+    /** Means over time have the channels of the first training file, in its order. */
+    @Test
+    void scoresDoNotDependOnTheOrderOfChannels() throws IOException {
+        float[][] frames = new float[TinyRun.STEPS][2 * PIXELS];
+        try (Era5Frames ordered = ForecastModel.open(run.directory(), Map.of(), Map.of()).outputs(data)) {
+            for (int t = 0; t < frames.length; t++) {
+                ordered.read(1981, t, Normalization.none(2), MemorySegment.ofArray(frames[t]), 0);
+            }
+        }
+        DataFixtures.year(directory.resolve("reordered/1981.h5"), frames.length, new CropWindow(2, 16, 32),
+            (t, c, j, i) -> frames[t][(1 - c) * PIXELS + 32 * j + i], Map.of("channel", new String[] {"u10", "z500"}));
+        assertEquals(scores(data.resolve("valid"), "ordered"), scores(directory.resolve("reordered"), "reordered"));
+    }
+
+    private static List<String> scores(Path years, String out) throws IOException {
+        EvaluationPlan plan = new EvaluationPlan(years, data.resolve("train"), data.resolve("stats/time_means.npy"), 2,
+            4, 1, List.of("u10"), EvaluationPlan.PART_FIELDS, directory.resolve(out));
+        ForecastModel model = ForecastModel.open(run.directory(), Map.of(), Map.of());
+        assertEquals(0, ModelEvaluation.run(model, plan, context()));
+        return Files.readAllLines(directory.resolve(out).resolve("scores.csv"));
     }
 
     private static double score(List<String> lines, String begin) {
