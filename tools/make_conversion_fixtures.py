@@ -134,6 +134,22 @@ def makani():
         "coords": {"grid_type": "equiangular", "lat": LAT.tolist(), "lon": LON.tolist(),
                    "channel": ["u10m", "msl", "z500"]}}))
     save("makani", fields[:, 2], fields[:, 1], fields[:, 0])
+    annotated(fields, ["u10m", "msl", "z500"])
+
+
+def annotated(fields, channels):
+    """The same fields as Makani's annotate_dataset.py writes them: coordinates in the file, as dimension scales."""
+    path = directory("annotated") / "2020.h5"
+    with h5py.File(path, "w") as file:
+        file["fields"] = fields
+    with h5py.File(path, "a", libver="latest") as file:
+        file["timestamp"] = START.astype("f8") + 3600.0 * HOURS
+        file["channel"] = np.array(channels, "S")
+        file["lat"], file["lon"] = LAT.astype("f4"), LON.astype("f4")
+        for dim, name in enumerate(("timestamp", "channel", "lat", "lon")):
+            file[name].make_scale(name)
+            file["fields"].dims[dim].attach_scale(file[name])
+        file["fields"].dims[0].label = "Timestamp in UTC time zone"
 
 
 def missing():

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -29,7 +30,10 @@ import org.isobar.os.RegularFile;
  */
 public final class ChannelStore implements ArrayStore {
     private static final List<String> DIMS = List.of("time", "lat", "lon");
-    private static final int RANK = 4;
+    /** Names that the dimensions of {@code fields} may have, if they have any. */
+    private static final List<Set<String>> NAMES = List.of(Set.of("", "time", "timestamp"), Set.of("", "channel"),
+        Set.of("", "lat", "latitude"), Set.of("", "lon", "longitude"));
+    private static final String UNITS = "units";
     private static final int MAX_JSON = 16 << 20;
     private static final Pattern YEAR = Pattern.compile(".*?(\\d{4})\\.[^.]*");
 
@@ -43,9 +47,9 @@ public final class ChannelStore implements ArrayStore {
         this.fields = fields;
         metadata = json.map(ChannelStore::parse).orElse(new ObjectMapper().missingNode());
         int[] shape = fields.shape();
-        add("time", times(shape[0]), shape[0], Map.of("units", timeUnits()));
-        add("lat", coordinate("lat"), shape[2], Map.of("units", "degrees_north"));
-        add("lon", coordinate("lon"), shape[3], Map.of("units", "degrees_east"));
+        add("time", times(shape[0]), shape[0], timeAttributes());
+        add("lat", coordinate("lat"), shape[2], Map.of(UNITS, "degrees_north"));
+        add("lon", coordinate("lon"), shape[3], Map.of(UNITS, "degrees_east"));
         List<String> own;
         List<String> units;
         try (Era5File names = Era5File.open(file.path())) {
@@ -58,7 +62,7 @@ public final class ChannelStore implements ArrayStore {
         check("channel", channels.size(), shape[1]);
         for (int c = 0; c < channels.size(); c++) {
             ArrayAttributes attributes = new ArrayAttributes(units.size() == channels.size() && !units.get(c).isBlank()
-                ? Map.of("channel", channels.get(c), "units", units.get(c)) : Map.of("channel", channels.get(c)));
+                ? Map.of("channel", channels.get(c), UNITS, units.get(c)) : Map.of("channel", channels.get(c)));
             arrays.add(new Channel(fields, channels.get(c), c, attributes));
         }
     }
@@ -67,13 +71,18 @@ public final class ChannelStore implements ArrayStore {
      * Sees a file as one of channels.
      *
      * @param file an open file; it is closed with the new store
-     * @return empty if it has no data set {@code fields} of four dimensions without names
+     * @return empty if it has no data set {@code fields} of time, channel, latitude and longitude, with these names or
+     *     without names
      * @throws UserException if it has one, but names, coordinates or times are nowhere or do not fit
      */
     public static Optional<ChannelStore> of(Hdf5Store file) {
-        return file.arrays().stream().filter(array -> array.name().equals(Era5File.FIELDS)
-                && array.shape().length == RANK && array.dims().stream().allMatch(String::isEmpty)).findFirst()
-            .map(fields -> new ChannelStore(file, fields, json(file.path())));
+        return file.arrays().stream().filter(array -> array.name().equals(Era5File.FIELDS) && areNames(array.dims()))
+            .findFirst().map(fields -> new ChannelStore(file, fields, json(file.path())));
+    }
+
+    private static boolean areNames(List<String> dims) {
+        return dims.size() == NAMES.size()
+            && IntStream.range(0, dims.size()).allMatch(d -> NAMES.get(d).contains(dims.get(d)));
     }
 
     /** Makani's description of a file: beside it, or in its data set's directory {@code metadata}. */
@@ -110,38 +119,47 @@ public final class ChannelStore implements ArrayStore {
 
     private double[] coordinate(String name) {
         JsonNode listed = metadata.path("coords").path(name);
-        return own(name).orElseGet(() ->
+        return own(name).map(ChannelStore::values).orElseGet(() ->
             IntStream.range(0, listed.size()).mapToDouble(i -> listed.get(i).asDouble(Double.NaN)).toArray());
     }
 
     private double[] times(int count) {
-        Optional<double[]> own = own("time").or(() -> own("timestamp"));
         double hours = metadata.path("dhours").asDouble(0);
-        return own.orElseGet(() -> hours > 0 && Double.isFinite(hours)
+        return clock().map(ChannelStore::values).orElseGet(() -> hours > 0 && Double.isFinite(hours)
             ? IntStream.range(0, count).mapToDouble(i -> i * hours).toArray() : new double[0]);
     }
 
-    private String timeUnits() {
-        if (own("time").isPresent() || own("timestamp").isPresent()) {
-            return "seconds since 1970-01-01 00:00:00";
+    private Map<String, Object> timeAttributes() {
+        Optional<StoredArray> clock = clock();
+        if (clock.isPresent()) {
+            ArrayAttributes own = clock.get().attributes();
+            return own.text(UNITS).filter(unit -> !unit.isBlank()).isPresent() ? own.values()
+                : Map.of(UNITS, "seconds since 1970-01-01 00:00:00");
         }
         Matcher year = YEAR.matcher(file.path().getFileName().toString());
         if (!year.matches()) {
             throw new UserException(title() + " has no times, and its name does not end in a year. Name it YYYY.h5.");
         }
-        return "hours since " + year.group(1) + "-01-01 00:00:00";
+        return Map.of(UNITS, "hours since " + year.group(1) + "-01-01 00:00:00");
+    }
+
+    /** The file's own times. */
+    private Optional<StoredArray> clock() {
+        return own("time").or(() -> own("timestamp"));
     }
 
     /** A one-dimensional data set of the file. */
-    private Optional<double[]> own(String name) {
+    private Optional<StoredArray> own(String name) {
         return file.arrays().stream().filter(array -> array.name().equals(name) && array.shape().length == 1)
-            .findFirst().map(array -> {
-                double[] values = new double[array.shape()[0]];
-                MemorySegment elements = MemorySegment.ofArray(new byte[values.length * array.type().bytes()]);
-                array.read(new int[1], array.shape(), elements);
-                array.type().widen(elements, 0, values.length, values);
-                return values;
-            });
+            .findFirst();
+    }
+
+    private static double[] values(StoredArray array) {
+        double[] values = new double[array.shape()[0]];
+        MemorySegment elements = MemorySegment.ofArray(new byte[values.length * array.type().bytes()]);
+        array.read(new int[1], array.shape(), elements);
+        array.type().widen(elements, 0, values.length, values);
+        return values;
     }
 
     @Override

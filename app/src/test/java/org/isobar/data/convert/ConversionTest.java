@@ -6,15 +6,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.stream.Stream;
 
 import io.jhdf.HdfFile;
+import org.isobar.data.Hdf5Header;
 import org.isobar.data.NpyFile;
 import org.isobar.fault.UserException;
 import org.junit.jupiter.api.Test;
@@ -37,6 +40,7 @@ class ConversionTest {
         packed;     packed;     t2m;                     ''
         classic;    classic;    z500,tcc,t2m;            ''
         makani;     makani;     z500,mslp,u10;           ''
+        annotated;  makani;     z500,mslp,u10;           ''
         missing;    missing;    sst;                     271.35
         missing;    mean;       sst;                     sst:mean
         """)
@@ -54,6 +58,24 @@ class ConversionTest {
         assertEquals(List.of("2020.h5", "conversion.json", "stats"), names(directory));
         assertEquals(List.of("global_means.npy", "global_stds.npy", "maxs.npy", "mins.npy", "time_means.npy"),
             names(directory.resolve("stats")));
+    }
+
+    @Test
+    void timesOfAFileOfChannelsAreReadInTheirUnits() throws IOException {
+        ByteBuffer header = Hdf5Header.of("fields", new long[] {2, 1, 3, 4}, List.of(), List.of(
+            new Hdf5Header.Companion("channel", new String[] {"t2m"}, ""),
+            new Hdf5Header.Companion("time", new long[] {1051896, 1051902}, "hours since 1900-01-01"),
+            new Hdf5Header.Companion("lat", new double[] {60, 0, -60}, ""),
+            new Hdf5Header.Companion("lon", new double[] {0, 90, 180, 270}, "")));
+        Path source = Files.write(directory.resolve("source.h5"),
+            Arrays.copyOf(header.array(), header.capacity() + 2 * 3 * 4 * Float.BYTES));
+        Path to = directory.resolve("to");
+        convert(new ConversionRequest(List.of(source.toString()), to, List.of("t2m"), Optional.empty(),
+            new TreeSet<>(), new TreeSet<>(), 0, "", 1, "", false, false));
+        try (HdfFile file = new HdfFile(to.resolve("2020.h5"))) {
+            assertArrayEquals(new long[] {1577836800, 1577858400},
+                (long[]) file.getDatasetByPath("time").getData());
+        }
     }
 
     @Test
