@@ -146,6 +146,7 @@ public final class Conversion implements AutoCloseable {
      */
     public ChannelStatistics run(ScanObserver progress, YearObserver observer) {
         List<Target> targets = targets(checkDirectory());
+        targets.stream().filter(Target::kept).map(Target::path).forEach(this::checkKept);
         ScanObserver.Counter counter =
             new ScanObserver.Counter(progress, targets.stream().mapToLong(this::work).sum());
         requireSpace(targets.stream().filter(target -> !target.kept).mapToLong(target ->
@@ -222,6 +223,23 @@ public final class Conversion implements AutoCloseable {
             }
         }
         return other.isPresent();
+    }
+
+    /** Refuses a file that would be kept, and whose channels, grid or time steps are not those of this conversion. */
+    private void checkKept(Path path) {
+        try (Era5File file = Era5File.open(path)) {
+            int hours = file.hoursPerFrame().orElse(plan.hours());
+            boolean sameGrid = file.latitudes().filter(own -> Grids.same(own, grid.latitudes())).isPresent()
+                && file.longitudes().filter(own -> Grids.same(own, grid.longitudes())).isPresent();
+            String other = !file.channels().equals(manifest.channels())
+                ? "the channels " + file.channels() + ", expected " + manifest.channels()
+                : !sameGrid ? "other latitudes or longitudes than this conversion"
+                : hours != plan.hours() ? "a time step every " + hours + " hours, expected " + plan.hours() : "";
+            if (!other.isEmpty()) {
+                throw new UserException("Data file " + path + " is there already and has " + other
+                    + ". Move it out of the directory, or name another directory with --to.");
+            }
+        }
     }
 
     private boolean isTraining(Path path) {

@@ -56,7 +56,8 @@ final class Grids {
         return byArray.get(array);
     }
 
-    private static boolean same(double[] one, double[] other) {
+    /** Whether latitudes or longitudes are the same, apart from rounding. */
+    static boolean same(double[] one, double[] other) {
         boolean same = one.length == other.length;
         for (int i = 0; same && i < one.length; i++) {
             same = Math.abs(one[i] - other[i]) < SAME_PLACE;

@@ -31,6 +31,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class ConversionRefusalTest {
     private static final Path RESOURCES = Path.of("src/test/resources/org/isobar/data/convert");
     private static final String YEAR = "years";
+    private static final String FORCE = "force";
 
     @TempDir
     private Path directory;
@@ -149,6 +150,26 @@ class ConversionRefusalTest {
         assertTrue(message(Map.of()).contains("conversion.json cannot be parsed"));
     }
 
+    @Test
+    void yearsOfAnotherConversionAreNotKept() throws IOException {
+        Path source = directory.resolve("a.nc");
+        ClassicFile.weather(8).attribute("time", "units", "hours since 2020-01-01").write(source);
+        convert(Map.of());
+        String kept = "Data file " + directory.resolve("to/2020.h5") + " is there already and has ";
+        ClassicFile.weather(8).write(source);
+        assertRefused(Map.of("variables", "t2m,z1000", FORCE, ""),
+            kept + "the channels [t2m, z500], expected [t2m, z1000]. Move it out");
+        assertRefused(Map.of("hours", "12", FORCE, ""), kept + "a time step every 6 hours, expected 12. Move it out");
+        ClassicFile.weather(8).coordinate("lat", "degrees_north", 60, 1, -60).write(source);
+        assertRefused(Map.of(), kept + "other latitudes or longitudes than this conversion. Move it out");
+        assertFalse(Files.exists(directory.resolve("to/2019.h5")));
+    }
+
+    private void assertRefused(Map<String, String> options, String expected) {
+        String message = message(options);
+        assertTrue(message.contains(expected), message);
+    }
+
     private void refused(Map<String, String> options, List<String> expected) {
         String message = message(options);
         expected.forEach(part -> assertTrue(message.contains(part), () -> message + "\nlacks " + part));
@@ -182,7 +203,8 @@ class ConversionRefusalTest {
             YearSet.of("--years", options.getOrDefault(YEAR, "")),
             YearSet.of("--valid", options.getOrDefault("valid", "")),
             Integer.parseInt(options.getOrDefault("hours", "0")), options.getOrDefault("crop", ""),
-            Integer.parseInt(options.getOrDefault("coarsen", "1")), options.getOrDefault("fill", ""), false, false);
+            Integer.parseInt(options.getOrDefault("coarsen", "1")), options.getOrDefault("fill", ""), false,
+            options.containsKey(FORCE));
         try (Conversion conversion = Conversion.plan(request)) {
             conversion.run((done, total) -> { }, (path, frames, bytes, kept) -> { });
         }
