@@ -27,7 +27,8 @@ final class PathRoots {
     /** The preset's settings with the environment's directories, overridden by the command line's settings. */
     static Map<String, Setting> apply(Map<String, Setting> preset, ConfigRequest request) {
         Map<String, Setting> settings = new LinkedHashMap<>(preset);
-        variable(request, "LOGDIR").ifPresent(dir -> reroot(settings, TRAINING.expdir, LOG_ROOTS, dir));
+        variable(request, "LOGDIR").ifPresent(dir -> reroot(settings, TRAINING.expdir,
+            given(settings, TRAINING.expdir), LOG_ROOTS, dir));
         return overlay(settings, DATA_ROOTS, request);
     }
 
@@ -45,14 +46,19 @@ final class PathRoots {
         settings.putAll(request.overrides());
         if (dataDirectory(settings).isPresent()) {
             Setting dir = settings.get(RUN.dataDir.name());
-            DATA.paths().forEach(key -> reroot(settings, key, roots, dir));
+            DATA.paths().forEach(key -> reroot(settings, key, given(settings, key), roots, dir));
+            reroot(settings, DATA.constantsPath, given(settings, DATA.constantsPath).flatMap(path -> path), roots, dir);
         }
         return settings;
     }
 
     private static Optional<Path> dataDirectory(Map<String, Setting> settings) {
-        return Optional.ofNullable(settings.get(RUN.dataDir.name()))
-            .flatMap(dir -> RUN.dataDir.type().reader().apply(dir.raw()).flatMap(path -> path));
+        return given(settings, RUN.dataDir).flatMap(path -> path);
+    }
+
+    private static <T> Optional<T> given(Map<String, Setting> settings, Key<T> key) {
+        Setting setting = settings.get(key.name());
+        return setting == null ? key.absent() : key.type().reader().apply(setting.raw());
     }
 
     private static Optional<Setting> variable(ConfigRequest request, String name) {
@@ -61,9 +67,8 @@ final class PathRoots {
             .map(value -> new Setting(value, name));
     }
 
-    private static void reroot(Map<String, Setting> settings, Key<Path> key, List<Path> roots, Setting root) {
-        Setting setting = settings.get(key.name());
-        Optional<Path> given = setting == null ? key.absent() : key.type().reader().apply(setting.raw());
+    private static void reroot(Map<String, Setting> settings, Key<?> key, Optional<Path> given, List<Path> roots,
+                               Setting root) {
         given.map(Path::normalize)
             .flatMap(path -> roots.stream().map(Path::normalize)
                 .filter(path::startsWith)

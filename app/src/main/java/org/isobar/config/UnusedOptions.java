@@ -8,6 +8,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 
 import org.isobar.backend.Backend;
 import org.isobar.config.keys.Key;
@@ -31,7 +32,8 @@ public record UnusedOptions(List<String> anywhere, List<String> onCpu, List<Stri
         List<String> anywhere = new ArrayList<>(list(settings,
             worldSize == 1 ? EnumSet.of(Where.ANYWHERE, Where.IN_ONE_PROCESS) : EnumSet.of(Where.ANYWHERE)));
         settings.get(RUN.dataDir)
-            .filter(dir -> DATA.paths().stream().noneMatch(key -> settings.get(key).startsWith(dir)))
+            .filter(dir -> Stream.concat(DATA.paths().stream().map(settings::get),
+                settings.get(DATA.constantsPath).stream()).noneMatch(path -> path.startsWith(dir)))
             .ifPresent(_ -> anywhere.add("data_dir (no path of this preset starts with /data or ./data)"));
         return new UnusedOptions(anywhere, list(settings, HostMachine.multipliesBf16() ? EnumSet.of(Where.ON_CPU)
             : EnumSet.of(Where.ON_CPU, Where.ON_CPU_WITHOUT_BF16)), list(settings, EnumSet.of(Where.ON_GPU)));

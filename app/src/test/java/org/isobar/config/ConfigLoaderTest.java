@@ -1,6 +1,7 @@
 package org.isobar.config;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.URISyntaxException;
@@ -157,6 +158,28 @@ class ConfigLoaderTest {
         RunConfig config = ConfigLoader.load(request("demo").with("data_dir", "/big/disk"));
         assertEquals(Path.of("/big/disk/demo/train"), config.data().trainPath());
         assertEquals(Path.of("/big/disk/demo/stats/global_means.npy"), config.data().globalMeansPath());
+    }
+
+    @Test
+    void constantsMoveWithTheDataDirectoryToo() {
+        assertEquals(Optional.of(Path.of("there/constants.h5")), constants(wb2("/data/constants.h5")
+            .with("data_dir", "there")));
+        assertEquals(Optional.of(Path.of("/mine/c.h5")), constants(wb2("/mine/c.h5").with("data_dir", "there")));
+        assertEquals(Optional.empty(), constants(wb2("None").with("data_dir", "there")));
+        ConfigRequest alone = wb2("/data/constants.h5").with("data_dir", "there");
+        for (Key<?> key : Keys.DATA.paths()) {
+            alone = alone.set(key.name() + "=/fixed/place");
+        }
+        String unused = ConfigLoader.load(alone).warning(Backend.CPU).orElse("");
+        assertFalse(unused.contains("data_dir"), unused);
+    }
+
+    private static ConfigRequest wb2(String constants) {
+        return request("wb2_64x32").set("constants_path=" + constants);
+    }
+
+    private static Optional<Path> constants(ConfigRequest request) {
+        return ConfigLoader.load(request).data().channels().constantsFile();
     }
 
     @Test

@@ -72,6 +72,15 @@ class RestoreTest {
             new ConfigRequest(PRESETS, "base", Map.of("DATADIR", "/there"))).data().validPath());
     }
 
+    @Test
+    void constantsThatHaveMovedAreFound() {
+        ConfigRequest request = request("wb2_64x32").set("constants_path=/data/constants.h5");
+        Map<String, String> entries = ConfigLoader.load(request.with("data_dir", "/old/wb2")).entries();
+        assertEquals("/old/wb2/constants.h5", entries.get("constants_path"));
+        RunConfig moved = ConfigLoader.restore(entries, request("wb2_64x32").with("data_dir", "/new"));
+        assertEquals(Optional.of(Path.of("/new/constants.h5")), moved.data().channels().constantsFile());
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"4", "None"})
     void oneProcessTakesWhatManyShared(String localBatch) {

@@ -73,7 +73,10 @@ public final class DataKeys extends KeyGroup {
     public final Key<Optional<String>> wireupStore = add(Key.freeOnResume("wireup_store", TEXT,
         "In the tutorial's presets; not used.").optional());
 
-    /** The keys that say where the data are: {@code data_dir} replaces the beginning of their values. */
+    /**
+     * The keys that say where the data are, except {@link #constantsPath}, which is optional. {@code data_dir} replaces
+     * the beginning of the values of all.
+     */
     public List<Key<Path>> paths() {
         return Collections.unmodifiableList(paths);
     }
