@@ -178,9 +178,10 @@ final class SlabConverter implements AutoCloseable {
                 }
             }
             if (finite == 0) {
-                throw new UserException(block.slab.array().subject() + " has no value at all at "
-                    + CfTime.text(block.slab.array().times()[block.time]) + ", so there is no mean to replace missing "
-                    + "ones with. Give a number with --fill_nan.");
+                long[] times = block.slab.array().times();
+                throw new UserException(block.slab.array().subject() + " has no value at all"
+                    + (times.length == 0 ? "" : " at " + CfTime.text(times[block.time])) + ", so there is no mean to "
+                    + "replace missing ones with. Give a number with --fill_nan.");
             }
             value = (float) (sum / finite);
         } else {

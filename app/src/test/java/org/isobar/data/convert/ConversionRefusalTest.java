@@ -103,6 +103,8 @@ class ConversionRefusalTest {
     void aFieldOfMissingValuesHasNoMean() {
         ClassicFile.weather(8).variable("t2m", "K", "time lat lon", Double.NaN).write(directory.resolve("a.nc"));
         refused(Map.of("fill", "mean"), List.of(": 't2m' has no value at all at 2019-01-01 00:00:00"));
+        ClassicFile.weather(8).variable("t2m", "K", "lat lon", Double.NaN).write(directory.resolve("a.nc"));
+        refused(Map.of("fill", "mean"), List.of(": 't2m' has no value at all, so there is no mean"));
     }
 
     /** A chunk is damaged after the header: some threads have written already. */
