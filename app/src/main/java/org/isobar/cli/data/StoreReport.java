@@ -35,6 +35,10 @@ final class StoreReport {
             table(List.of("variable", "shape", "type", "storage"), contents.arrays());
             facts.heading("Fields of latitudes and longitudes");
             table(List.of("variable", "unit", "levels", "grid", "times"), contents.fields());
+            if (!contents.refused().isEmpty()) {
+                facts.heading("Fields that cannot be converted");
+                table(List.of("variable", "reason"), contents.refused());
+            }
             List<List<String>> values;
             try (TaskProgress progress = new TaskProgress(Screen.standard(context.environment()))) {
                 values = contents.values(progress::done);

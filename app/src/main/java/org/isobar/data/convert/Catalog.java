@@ -51,9 +51,15 @@ final class Catalog {
         return found;
     }
 
-    /** Whether a channel is there. */
+    /** Whether a channel is there and can be converted. */
     boolean has(VariableTable.Channel channel) {
-        return !segments(channel).isEmpty();
+        return stores.stream().anyMatch(store -> store.arrays().stream().anyMatch(array -> {
+            try {
+                return segment(store, array, channel) != null;
+            } catch (UserException refused) {
+                return false;
+            }
+        }));
     }
 
     private List<ChannelSource.Segment> segments(VariableTable.Channel channel) {
@@ -137,14 +143,28 @@ final class Catalog {
         }
     }
 
+    /** What an array is, or why it cannot be converted, as its name is followed by it. */
+    private String text(ArrayStore store, StoredArray array) {
+        try {
+            return gridded(store, array).map(GriddedArray::levelText)
+                .orElse(" " + Arrays.toString(array.shape()) + ", no field of latitudes and longitudes");
+        } catch (UserException refused) {
+            return " " + Arrays.toString(array.shape()) + ", not converted (" + reason(store, refused) + ")";
+        }
+    }
+
+    /** Why an array of a store is refused, without the store's title. */
+    static String reason(ArrayStore store, UserException refused) {
+        return refused.getMessage().replace(store.title() + ": ", "");
+    }
+
     /** The message for channels that are nowhere: what there is, and the reason why an array is no field. */
     private UserException absent(List<String> absent) {
         SortedSet<String> names = new TreeSet<>();
         for (ArrayStore store : stores) {
             for (StoredArray array : store.arrays()) {
                 if (array.shape().length >= 2) {
-                    names.add(array.name() + gridded(store, array).map(GriddedArray::levelText)
-                        .orElse(" " + Arrays.toString(array.shape()) + ", no field of latitudes and longitudes"));
+                    names.add(array.name() + text(store, array));
                 }
             }
         }

@@ -22,11 +22,16 @@ public final class StoreContents implements AutoCloseable {
 
     private final ArrayStore store;
     private final List<GriddedArray> fields = new ArrayList<>();
+    private final List<List<String>> refused = new ArrayList<>();
 
     private StoreContents(ArrayStore store) {
         this.store = store;
         for (StoredArray array : store.arrays()) {
-            GriddedArray.of(store, array).ifPresent(fields::add);
+            try {
+                GriddedArray.of(store, array).ifPresent(fields::add);
+            } catch (UserException refusal) {
+                refused.add(List.of(array.name(), Catalog.reason(store, refusal)));
+            }
         }
     }
 
@@ -38,7 +43,7 @@ public final class StoreContents implements AutoCloseable {
     /**
      * Opens a file or store.
      *
-     * @throws UserException if it cannot be read, or has coordinates that cannot be converted
+     * @throws UserException if it cannot be read
      */
     public static StoreContents open(Path path) {
         ArrayStore store = SourceOpener.open(List.of(path.toString()), path).getFirst();
@@ -68,6 +73,11 @@ public final class StoreContents implements AutoCloseable {
     public List<List<String>> fields() {
         return fields.stream().map(field -> List.of(field.name(), field.unit().orElse(""),
             field.levelText().replaceFirst("^ at ", ""), grid(field), times(field.times()))).toList();
+    }
+
+    /** Name of each field that cannot be converted, and the reason. */
+    public List<List<String>> refused() {
+        return refused;
     }
 
     private static String grid(GriddedArray field) {

@@ -117,6 +117,18 @@ class InspectCommandTest {
     }
 
     @Test
+    void listsTheFieldsThatCannotBeConverted() throws IOException {
+        Path store = ZarrFixtures.unpack("arco", directory.resolve("arco.zarr"));
+        Path metadata = store.resolve(".zmetadata");
+        Files.writeString(metadata, Files.readString(metadata)
+            .replaceFirst("\"time\"(,\\s+\"latitude\")", "\"prediction_timedelta\"$1")); // of 2m_temperature
+        assertEquals(0, run("data", "inspect", store.toString()), text::toString);
+        assertPrinted("2m_temperature  '2m_temperature' has the dimension 'prediction_timedelta' of 12, expected");
+        assertPrinted("mean_sea_level_pressure  101099   101292  0               0");
+        assertPrinted("it has 3: mslp, z850, z500.");
+    }
+
+    @Test
     void aStoreThatCannotBeReadIsNamed() throws IOException {
         Path store = ZarrFixtures.unpack("arco", directory.resolve("arco.zarr"));
         Path chunk = store.resolve("2m_temperature/3.0.0");
