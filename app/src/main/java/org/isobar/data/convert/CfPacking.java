@@ -32,8 +32,8 @@ final class CfPacking {
 
     private CfPacking(NumberType type, double[] missing, double scale, double offset, ArrayAttributes attributes) {
         this.type = type;
-        this.missing = missing;
         double[] narrow = Arrays.stream(missing).map(value -> (float) value).distinct().toArray();
+        this.missing = type == NumberType.F32 ? narrow : missing; // as the elements were rounded
         missingFloats = new float[narrow.length];
         for (int i = 0; i < narrow.length; i++) {
             missingFloats[i] = (float) narrow[i];
