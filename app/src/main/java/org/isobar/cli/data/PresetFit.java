@@ -41,6 +41,10 @@ final class PresetFit {
                 break;
             }
         }
+        int hours = preset.data().hoursPerFrame();
+        years.files().stream().filter(file -> file.hoursPerFrame().orElse(hours) != hours).findFirst()
+            .ifPresent(file -> missing.add("its hours_per_frame is " + hours + ", " + file.path().getFileName()
+                + " has " + file.hoursPerFrame().getAsInt()));
         return missing;
     }
 

@@ -60,6 +60,14 @@ class InspectCommandTest {
     }
 
     @Test
+    void namesTheFileWhoseTimeStepsAPresetDoesNotHave() {
+        DataFixtures.year(directory.resolve("1979.h5"), 3, new CropWindow(20, 64, 128), (t, c, j, i) -> 1,
+            Map.of("time", DataFixtures.times(1979, 1, 3)));
+        assertEquals(0, run("data", "inspect", directory.toString()), text::toString);
+        assertPrinted("demo            does not fit: its hours_per_frame is 6, 1979.h5 has 1\n");
+    }
+
+    @Test
     void aDataSetIsInspectedAsAWhole() {
         CropWindow grid = new CropWindow(20, 4, 8);
         DataFixtures.year(directory.resolve("set/train/1979.h5"), 3, grid, (t, c, j, i) -> 1);
