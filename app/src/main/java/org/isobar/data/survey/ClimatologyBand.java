@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 import org.isobar.data.Era5File;
-import org.isobar.data.Hdf5Header;
 
 /**
  * The climatology of a band of rows: for each time of the year the sum over years, in double precision, from which the
@@ -119,16 +118,16 @@ final class ClimatologyBand {
         }
     }
 
-    /** Writes the smoothed means of the band to their places in the file. */
-    void write(FileChannel channel) throws IOException {
+    /** Writes the smoothed means of the band to their places in the file, whose data begin at a byte. */
+    void write(FileChannel channel, long dataAddress) throws IOException {
         try {
-            IntStream.range(0, counts.length).parallel().forEach(step -> write(channel, step));
+            IntStream.range(0, counts.length).parallel().forEach(step -> write(channel, dataAddress, step));
         } catch (UncheckedIOException failure) {
             throw failure.getCause();
         }
     }
 
-    private void write(FileChannel channel, int step) {
+    private void write(FileChannel channel, long dataAddress, int step) {
         int points = rows * width;
         ByteBuffer bytes = ByteBuffer.allocate(Math.min(BLOCK, points) * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
         long field = (long) (step % framesOfDay) * DAYS + step / framesOfDay;
@@ -139,7 +138,7 @@ final class ClimatologyBand {
             for (int i = start; i < end; i++) {
                 bytes.putFloat((float) sums[step][i]);
             }
-            writeFully(channel, bytes.flip(), Hdf5Header.DATA_ADDRESS + (point + start) * Float.BYTES);
+            writeFully(channel, bytes.flip(), dataAddress + (point + start) * Float.BYTES);
         }
         progress.add((long) points * Float.BYTES);
     }

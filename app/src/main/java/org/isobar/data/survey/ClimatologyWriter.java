@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
@@ -27,9 +26,7 @@ import org.isobar.os.FileFault;
  */
 public final class ClimatologyWriter {
     private static final long SUM_BYTES = 512L << 20;
-    private static final int MOST_LABELS = 128; // as many as fit before the data, see Hdf5Header
     private static final int MOST_YEARS = 64;
-    private static final int LONGEST_LABEL = 8;
 
     private final YearFiles years;
     private final int framesOfDay;
@@ -70,7 +67,11 @@ public final class ClimatologyWriter {
 
     /** Size of the file in bytes. */
     public long bytes() {
-        return Hdf5Header.DATA_ADDRESS + (long) framesOfDay * DAYS * years.stored().bytes();
+        return header().capacity() + dataBytes();
+    }
+
+    private long dataBytes() {
+        return (long) framesOfDay * DAYS * years.stored().bytes();
     }
 
     /**
@@ -87,13 +88,14 @@ public final class ClimatologyWriter {
         int bandRows = Math.clamp(sumBytes / rowBytes, 1, rows);
         requireSpace(path);
         ClimatologyBand band = new ClimatologyBand(years, framesOfDay, bandRows,
-            new ScanObserver.Counter(observer, years.frames() * stored.bytes() + bytes() - Hdf5Header.DATA_ADDRESS));
+            new ScanObserver.Counter(observer, years.frames() * stored.bytes() + dataBytes()));
         new AtomicFile("climatology", path, "--out").write(channel -> {
-            AtomicFile.writeFully(channel, header());
+            ByteBuffer header = header();
+            AtomicFile.writeFully(channel, header);
             for (int first = 0; first < rows; first += bandRows) {
                 band.read(first, Math.min(first + bandRows, rows));
                 band.smooth();
-                band.write(channel);
+                band.write(channel, header.capacity());
             }
         });
         return band.emptyFields();
@@ -101,20 +103,15 @@ public final class ClimatologyWriter {
 
     private ByteBuffer header() {
         CropWindow stored = years.stored();
-        List<Hdf5Header.Attribute> attributes = new ArrayList<>();
-        add(attributes, "channels", years.channels(), MOST_LABELS);
-        add(attributes, "units", years.units(), MOST_LABELS);
-        add(attributes, "years", years.files().stream().map(ClimatologyWriter::year).toList(), MOST_YEARS);
+        List<String> labels = years.files().stream().map(ClimatologyWriter::year).toList();
+        List<Hdf5Header.Attribute> attributes = labels.size() <= MOST_YEARS
+            && labels.stream().allMatch(label -> label.matches("\\p{ASCII}+"))
+            ? List.of(new Hdf5Header.Attribute("years", labels)) : List.of(); // no reader needs them
+        List<Hdf5Header.Companion> companions = !years.areNamed() ? List.of() : List.of(
+            new Hdf5Header.Companion("channel", years.channels().toArray(String[]::new), ""),
+            new Hdf5Header.Companion("units", years.units().toArray(String[]::new), ""));
         return Hdf5Header.of(ClimatologyFile.CLIMATOLOGY,
-            new long[] {framesOfDay, DAYS, stored.channels(), stored.height(), stored.width()}, attributes);
-    }
-
-    /** Adds labels that the file can hold; long or foreign ones are left out, since no reader needs them. */
-    private static void add(List<Hdf5Header.Attribute> attributes, String name, List<String> labels, int most) {
-        if (labels.size() <= most && labels.stream().allMatch(label -> label.matches("\\p{ASCII}{1," + LONGEST_LABEL
-            + "}"))) {
-            attributes.add(new Hdf5Header.Attribute(name, labels));
-        }
+            new long[] {framesOfDay, DAYS, stored.channels(), stored.height(), stored.width()}, attributes, companions);
     }
 
     /** The last four characters of a file's name before the extension. */

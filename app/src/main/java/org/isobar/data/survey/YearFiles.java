@@ -126,6 +126,11 @@ public final class YearFiles implements AutoCloseable {
         return files.stream().mapToInt(Era5File::rowsOfChunk).max().orElseThrow();
     }
 
+    /** Whether the channels have names, those in the first file or the tutorial's, and not numbers only. */
+    boolean areNamed() {
+        return !files.getFirst().channels().isEmpty() || stored().channels() == Era5Variable.COUNT;
+    }
+
     /** Names of the channels: those in the first file, the tutorial's if it has as many, else numbers. */
     public List<String> channels() {
         return labels(files.getFirst().channels(), Era5Variable::label, "channel ");

@@ -12,8 +12,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
+import io.jhdf.HdfFile;
 import org.isobar.data.ClimatologyFile;
 import org.isobar.data.CropWindow;
 import org.isobar.data.DataFixtures;
@@ -72,6 +76,26 @@ class ClimatologyWriterTest {
                     assertEquals(expected, values[p], 2e-5, "day " + day + ", point " + p);
                 }
             }
+        }
+    }
+
+    /** Of more than fit into the first 4096 bytes of the file. */
+    @Test
+    void keepsNamesAndUnitsOfAllLengths() {
+        String[] names = IntStream.range(0, 150).mapToObj(c -> "specific_humidity_" + c).toArray(String[]::new);
+        String[] units = Stream.of(names).map(name -> "kg kg**-1").toArray(String[]::new);
+        Path year = DataFixtures.year(directory.resolve("train/2000.h5"), 1, new CropWindow(150, 2, 1),
+            (t, c, j, i) -> 10 * c + j, Map.of("channel", names, "units", units));
+        Path path = write(DAY, ALL, year);
+        try (ClimatologyFile file = ClimatologyFile.open(path); HdfFile hdf = new HdfFile(path)) {
+            assertEquals(List.of(names), file.channels());
+            assertEquals(1491, field(file, 0)[299]);
+            assertArrayEquals(units, (String[]) hdf.getDatasetByPath("units").getData());
+            assertArrayEquals(new String[] {"2000"}, (String[]) hdf.getDatasetByPath("climatology")
+                .getAttribute("years").getData());
+        }
+        try (ClimatologyFile chosen = ClimatologyFile.open(path, List.of(names[149], names[3]))) {
+            assertArrayEquals(new float[] {1490, 1491, 30, 31}, field(chosen, 0));
         }
     }
 
