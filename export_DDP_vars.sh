@@ -24,15 +24,25 @@ isobar_meeting() {
 # Sets the rank of this task and its share of the node.
 isobar_rank() {
     local cores gpus
-    export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS
-    export LOCAL_WORLD_SIZE=${SLURM_STEP_TASKS_PER_NODE%%[!0-9]*} # from "4(x2)"; if nodes differ, that of the first
-    cores=$(nproc)
+    export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS LOCAL_WORLD_SIZE
+    LOCAL_WORLD_SIZE=$(isobar_tasks_of_node "${SLURM_NODEID:-0}" "$SLURM_STEP_TASKS_PER_NODE")
+    cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # nproc obeys these, which are often set to 1
     if [ "${SLURM_CPUS_PER_TASK:-$cores}" -lt "$cores" ]; then cores=$SLURM_CPUS_PER_TASK; fi
     export ISOBAR_THREADS=${ISOBAR_THREADS:-$cores}
     # The GPUs that Slurm assigns, else all, in reverse order: on Perlmutter, the cores that Slurm gives to the first
     # task of a node are closest to the last GPU.
     gpus=${CUDA_VISIBLE_DEVICES:-$(nvidia-smi -L 2>/dev/null | sed -n 's/^GPU \([0-9]*\):.*/\1/p' | paste -sd ,)}
     if [ -n "$gpus" ]; then CUDA_VISIBLE_DEVICES=$(tr , '\n' <<<"$gpus" | tac | paste -sd ,) && export CUDA_VISIBLE_DEVICES; fi
+}
+
+# isobar_tasks_of_node NODE LIST: the number of tasks on a node of the step, from 0, in a list such as "4(x2),3".
+isobar_tasks_of_node() {
+    local item after=0
+    for item in ${2//,/ }; do
+        if [[ $item =~ x([0-9]+) ]]; then after=$((after + BASH_REMATCH[1])); else after=$((after + 1)); fi
+        if [ "$1" -lt "$after" ]; then break; fi
+    done
+    echo "${item%%[!0-9]*}"
 }
 
 # Sets `container` to the command prefix that runs a command in a container with image ISOBAR_IMAGE, by shifter or
@@ -70,6 +80,7 @@ isobar_container() {
 # means that the tasks were asked to stop and saved a checkpoint; then the job is requeued.
 isobar_job() {
     local code=0 rank container words
+    unset CDPATH # with it, cd prints a directory, perhaps another one
     ISOBAR_HOME=$(cd "$ISOBAR_HOME" && pwd) || exit
     LOGDIR=${LOGDIR:-${SCRATCH:+$SCRATCH/dl-at-scale-training/}logs}
     mkdir -p "$LOGDIR" && LOGDIR=$(cd "$LOGDIR" && pwd) || exit
@@ -121,13 +132,14 @@ isobar_program() {
     echo "${ISOBAR_PROGRAM:-$ISOBAR_HOME/isobar}"
 }
 
-# Sets `words` to its arguments without --resume=X and --resume X.
+# Sets `words` to its arguments without --resume=X and --resume X, and without --set resume=X.
 isobar_without_resume() {
     words=()
     while [ $# -gt 0 ]; do
         case $1 in
-            --resume=*) ;;
+            --resume=* | --set=resume=*) ;;
             --resume) shift ;;
+            --set) if [[ ${2:-} == resume=* ]]; then shift; else words+=("$1"); fi ;;
             *) words+=("$1") ;;
         esac
         shift
@@ -137,10 +149,13 @@ isobar_without_resume() {
 # Requeues the job if its state in Slurm is RUNNING. The state is another after cancellation, after the time limit, and
 # after a preemption that Slurm follows by requeueing the job itself.
 isobar_requeue() {
-    if [ "$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T)" != RUNNING ]; then
+    local job=$SLURM_JOB_ID
+    # The id of one job of an array is also the id of the array.
+    if [ -n "${SLURM_ARRAY_TASK_ID:-}" ]; then job=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID; fi
+    if [ "$(squeue --noheader --jobs="$job" --format=%T)" != RUNNING ]; then
         echo "Interrupted; a checkpoint is saved. To go on, submit the job again, if Slurm has not requeued it." >&2
-    elif (trap '' TERM && exec scontrol requeue "$SLURM_JOB_ID"); then # Slurm terminates the processes of the job at once
-        echo "Interrupted; a checkpoint is saved, and job $SLURM_JOB_ID is requeued to go on from it." >&2
+    elif (trap '' TERM && exec scontrol requeue "$job"); then # Slurm terminates the processes of the job at once
+        echo "Interrupted; a checkpoint is saved, and job $job is requeued to go on from it." >&2
     else
         echo "Interrupted; a checkpoint is saved, but Slurm does not requeue this job. To go on, submit it again." >&2
     fi
