@@ -15,6 +15,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -46,7 +47,7 @@ final class CheckpointFiles {
     }
 
     static String shard(int rank) {
-        return "rank-%05d.safetensors".formatted(rank);
+        return String.format(Locale.ROOT, "rank-%05d.safetensors", rank); // digits that isShard knows
     }
 
     static boolean isShard(String name) {

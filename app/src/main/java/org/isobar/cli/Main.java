@@ -3,6 +3,7 @@ package org.isobar.cli;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -49,6 +50,7 @@ public final class Main implements Runnable {
 
     /** Runs one command and exits. The launcher passes its directory as property {@code isobar.home}. */
     public static void main(String[] args) {
+        Locale.setDefault(Locale.ROOT); // output and files have the same digits everywhere
         ProgramContext context = new ProgramContext(Path.of(System.getProperty("isobar.home", "")), System.getenv());
         CommandLine main = commandLine(context, args);
         try {

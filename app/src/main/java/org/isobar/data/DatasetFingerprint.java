@@ -3,6 +3,7 @@ package org.isobar.data;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Locale;
 import java.util.zip.CRC32C;
 
 /**
@@ -22,8 +23,8 @@ public final class DatasetFingerprint {
     public static String of(Era5Dataset data) {
         DatasetConfig config = data.config();
         String names = config.channels().isNamed() ? " (" + String.join(", ", config.channels().inputs()) + ")" : "";
-        return "%d samples, %s a year, of %s%s to %d channels, dt %d: %08x %08x %08x %08x".formatted(data.size(),
-            data.years().lengths(), config.input(), names, config.outChannels(), config.dt(),
+        return String.format(Locale.ROOT, "%d samples, %s a year, of %s%s to %d channels, dt %d: %08x %08x %08x %08x",
+            data.size(), data.years().lengths(), config.input(), names, config.outChannels(), config.dt(),
             checksum(data.normalization()), checksum(data, 0), checksum(data, data.size() / 2),
             checksum(data, data.size() - 1)); // in a data set of one year this equals the first sample
     }

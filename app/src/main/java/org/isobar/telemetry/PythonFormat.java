@@ -65,7 +65,8 @@ public final class PythonFormat {
         }
         String digits = shortest.unscaledValue().toString();
         String mantissa = digits.length() == 1 ? digits : digits.charAt(0) + "." + digits.substring(1);
-        return "%s%se%s%02d".formatted(sign(x), mantissa, exponent < 0 ? "-" : "+", Math.abs(exponent));
+        return String.format(Locale.ROOT, "%s%se%s%02d", sign(x), mantissa, exponent < 0 ? "-" : "+",
+            Math.abs(exponent));
     }
 
     /** {@code '%f' % x}: six decimals of the exact binary value, ties to even; {@link String#format} rounds half up. */

@@ -25,6 +25,7 @@ import org.isobar.config.ConfigLoader;
 import org.isobar.config.ConfigRequest;
 import org.isobar.config.RunConfig;
 import org.isobar.config.keys.Key;
+import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
 import picocli.CommandLine.Command;
@@ -78,7 +79,7 @@ final class BenchScalingCommand implements Callable<Integer> {
         int threads = Math.max(1, Runtime.getRuntime().availableProcessors()
             / layouts.stream().mapToInt(ScalingLayout::ranks).max().orElseThrow());
         Map<String, String> environment = new HashMap<>(context.environment());
-        boolean slurm = environment.containsKey("SLURM_JOB_ID") && !environment.containsKey("SLURM_STEP_ID");
+        boolean slurm = environment.containsKey("SLURM_JOB_ID") && !RankEnvironment.isSlurmTask(environment);
         if (!slurm) {
             environment.putIfAbsent("ISOBAR_THREADS", String.valueOf(threads));
         }

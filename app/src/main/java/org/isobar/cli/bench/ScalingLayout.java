@@ -87,7 +87,8 @@ record ScalingLayout(String axis, int ranks, List<String> options, RunConfig con
     List<String> srun(Path home, List<String> given) {
         String vars = "source \"$0/export_DDP_vars.sh\"";
         List<String> command = new ArrayList<>(List.of("bash", "-c", vars + " && exec srun --ntasks=" + ranks
-            + " --kill-on-bad-exit=1 bash -c '" + vars + " && exec \"$0/isobar\" \"$@\"' \"$0\" \"$@\"",
+            + " ${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK} --kill-on-bad-exit=1 bash -c '"
+            + vars + " && exec \"$0/isobar\" \"$@\"' \"$0\" \"$@\"",
             home.toAbsolutePath().toString()));
         command.addAll(train(given));
         return command;

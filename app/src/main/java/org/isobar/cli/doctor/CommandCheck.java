@@ -93,7 +93,7 @@ final class CommandCheck {
         if (asked.get() == Backend.CPU) {
             return "the CPU computes, as --device=cpu asks";
         }
-        GpuFindings found = GpuFindings.of(options);
+        GpuFindings found = TimeLimited.ofDriver(() -> GpuFindings.of(options));
         try {
             return asked.get().choose(found) == Backend.CUDA ? "a GPU computes; found " + gpus(found.report())
                 : "the CPU computes: no GPU was given, and " + found.obstacles().getFirst().what();

@@ -150,7 +150,7 @@ public final class DoctorCommand implements Callable<Integer> {
     private Obstacles gpus(FactTable facts) {
         CudaReport report;
         try {
-            report = TimeLimited.cudaReport();
+            report = TimeLimited.ofDriver(CudaReport::make);
         } catch (UserException failure) {
             facts.line("NVIDIA driver", failure.getMessage());
             return new Obstacles(List.of(failure.getMessage()), List.of());

@@ -38,7 +38,7 @@ record TaskFacts(int rank, String node, String given, String driver, String gpus
     static TaskFacts examine(RankEnvironment ranks, Map<String, String> environment) {
         CudaReport report;
         try {
-            report = TimeLimited.cudaReport();
+            report = TimeLimited.ofDriver(CudaReport::make);
         } catch (UserException failure) {
             String failed = failure.getMessage();
             return new TaskFacts(ranks.rank(), HostMachine.name(), given(GivenGpus.of(environment)), "?", "?", "?", "?",

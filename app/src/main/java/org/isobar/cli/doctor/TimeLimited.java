@@ -8,7 +8,6 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-import org.isobar.backend.cuda.driver.CudaReport;
 import org.isobar.fault.UserException;
 
 /** Runs work that may hang, such as calls of a driver, within a time limit. */
@@ -42,12 +41,12 @@ final class TimeLimited {
     }
 
     /**
-     * What this machine has of CUDA.
+     * Runs a query of NVIDIA's libraries.
      *
-     * @throws UserException if NVIDIA's libraries do not answer in time
+     * @throws UserException if they do not answer in time
      */
-    static CudaReport cudaReport() {
-        return call("querying NVIDIA's libraries", DRIVER_LIMIT, CudaReport::make);
+    static <T> T ofDriver(Callable<T> query) {
+        return call("querying NVIDIA's libraries", DRIVER_LIMIT, query);
     }
 
     /** The first line that a command prints, or a text that says why there is none. */

@@ -24,6 +24,8 @@ public record RankEnvironment(int rank, int worldSize, int localRank, String mas
     /** The default port of PyTorch's launcher and of the tutorial's scripts. */
     public static final int DEFAULT_PORT = 29500;
     private static final Pattern FIRST_OF_LIST = Pattern.compile("([^,\\[]*)(?:\\[(\\w+)[^]]*])?([^,\\[]*).*");
+    /** Slurm numbers the steps in which it runs the shells of jobs from here on (slurm.h). */
+    private static final String FIRST_STEP_OF_SHELLS = "4294967290";
 
     /** Checks the ranges. */
     public RankEnvironment {
@@ -73,6 +75,12 @@ public record RankEnvironment(int rank, int worldSize, int localRank, String mas
 
     private static UserException noProcesses(int worldSize) {
         return new UserException("WORLD_SIZE=" + worldSize + " must be at least 1 (SLURM_NTASKS under Slurm)");
+    }
+
+    /** Whether this process is a task of srun, and not the shell of a batch script or of salloc. */
+    public static boolean isSlurmTask(Map<String, String> environment) {
+        return new Variables(environment).text("SLURM_STEP_ID").filter(id ->
+            id.length() < FIRST_STEP_OF_SHELLS.length() || id.compareTo(FIRST_STEP_OF_SHELLS) < 0).isPresent();
     }
 
     /**
@@ -132,7 +140,8 @@ public record RankEnvironment(int rank, int worldSize, int localRank, String mas
                 && !text("SLURM_STEP_NUM_TASKS").equals(text("SLURM_NTASKS"))) {
                 throw new UserException("this is the shell of Slurm job " + all.get("SLURM_JOB_ID")
                     + ", not one of its " + all.getOrDefault("SLURM_NTASKS", "several") + " tasks, and would wait"
-                    + " forever for the others. Put srun before the command");
+                    + " forever for the others. Put srun before the command" + (text("RANK").isEmpty() ? ""
+                    : ", or unset SLURM_PROCID if another launcher has started the processes"));
             }
         }
 

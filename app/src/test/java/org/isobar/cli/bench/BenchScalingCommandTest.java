@@ -128,7 +128,8 @@ class BenchScalingCommandTest {
     @Test
     void inASlurmJobRanksAreTasks() {
         List<List<String>> commands = new ArrayList<>();
-        ProgramContext job = new ProgramContext(Path.of("/opt/isobar"), Map.of("SLURM_JOB_ID", "7"));
+        ProgramContext job = new ProgramContext(Path.of("/opt/isobar"),
+            Map.of("SLURM_JOB_ID", "7", "SLURM_STEP_ID", "4294967290")); // the shell of salloc
         assertEquals(1, execute(job, (command, environment, log) -> {
             commands.add(command);
             assertFalse(environment.containsKey("ISOBAR_THREADS"));
@@ -136,8 +137,8 @@ class BenchScalingCommandTest {
         }, "--ranks=4", "--along=cp", "--threads=2"));
         List<String> command = commands.getFirst();
         assertEquals(List.of("bash", "-c", "source \"$0/export_DDP_vars.sh\" && exec srun --ntasks=4 "
-            + "--kill-on-bad-exit=1 bash -c 'source \"$0/export_DDP_vars.sh\" && exec \"$0/isobar\" \"$@\"' "
-            + "\"$0\" \"$@\"",
+            + "${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK} --kill-on-bad-exit=1 "
+            + "bash -c 'source \"$0/export_DDP_vars.sh\" && exec \"$0/isobar\" \"$@\"' \"$0\" \"$@\"",
             "/opt/isobar", "train"), command.subList(0, 5));
         assertTrue(command.containsAll(List.of("--config=tiny", "--threads=2", "--context_parallel=4",
             "--run_num=cp4", "--set=num_heads=2")), command::toString);

@@ -50,6 +50,13 @@ class RankEnvironmentTest {
     }
 
     @Test
+    void theShellOfSallocIsNoTask() {
+        assertTrue(RankEnvironment.isSlurmTask(TASK));
+        assertFalse(RankEnvironment.isSlurmTask(Map.of("SLURM_JOB_ID", "17")), "batch script");
+        assertFalse(RankEnvironment.isSlurmTask(with(TASK, Map.of("SLURM_STEP_ID", "4294967290"))), "salloc");
+    }
+
+    @Test
     void theFirstNodeOfAList() {
         assertEquals("nid001", RankEnvironment.firstNode("nid[001-004,007],login1"));
         assertEquals("nid007", RankEnvironment.firstNode("nid[007,001-004]"));
@@ -62,7 +69,7 @@ class RankEnvironmentTest {
     void theShellOfAJobIsRefused() {
         Map<String, String> batch = without(TASK, "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_NODELIST");
         refused(batch, "Slurm job 17", "8 tasks", "srun");
-        refused(with(batch, Map.of("RANK", "0", "WORLD_SIZE", "8", "MASTER_ADDR", "a")), "srun");
+        refused(with(batch, Map.of("RANK", "0", "WORLD_SIZE", "8", "MASTER_ADDR", "a")), "srun", "unset SLURM_PROCID");
         refused(with(TASK, Map.of("SLURM_STEP_NUM_TASKS", "1", "SLURM_STEP_ID", "4294967290")), "srun");
         refused(without(batch, "SLURM_PROCID", "SLURM_LOCALID"), "Slurm job 17", "srun");
         // `isobar launch` in an allocation removes SLURM_PROCID from the environment of its ranks.
