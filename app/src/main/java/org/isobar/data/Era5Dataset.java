@@ -162,6 +162,11 @@ public final class Era5Dataset implements AutoCloseable {
         return files.paths();
     }
 
+    /** Extents of a frame of the first year file, of which {@code img_size} may be a part. */
+    public CropWindow stored() {
+        return files.get(0).stored();
+    }
+
     /** Number of time steps of each year file. */
     public List<Integer> times() {
         return files.times();

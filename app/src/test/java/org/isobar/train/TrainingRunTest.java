@@ -185,7 +185,7 @@ class TrainingRunTest {
         assertTrue(second.log().contains("Overriding total number of samples to: 2\n"));
     }
 
-    /** The first year has one time step more than the others, as a leap year has. */
+    /** The first year has one time step more than the others, as a leap year has, and more points. */
     @Test
     void yearsHaveTheirOwnLengths() throws IOException {
         Path own = logs.resolve("own");
@@ -199,6 +199,9 @@ class TrainingRunTest {
         assertTrue(log.contains("Number of samples per year: 13\n"), log);
         assertTrue(log.contains("Years differ: they have 12 to 13 samples each, and all are used\n"), log);
         assertTrue(log.contains("Found data at path " + first.getParent() + ". Number of examples: 25. "), log);
+        assertTrue(log.contains("WARNING - The data have 32 x 64 points; only the first 16 x 32 of them are read"),
+            log);
+        assertFalse(run.log().contains("are read (img_size)"), run.log());
     }
 
     @ParameterizedTest

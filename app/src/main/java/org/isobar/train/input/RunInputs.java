@@ -11,6 +11,7 @@ import java.util.stream.Stream;
 import org.isobar.backend.Backend;
 import org.isobar.config.RunConfig;
 import org.isobar.config.keys.DataLoaderConfig;
+import org.isobar.data.CropWindow;
 import org.isobar.data.DataLoader;
 import org.isobar.data.DatasetConfig;
 import org.isobar.data.DistributedSampler;
@@ -95,8 +96,20 @@ public record RunInputs(RunConfig config, Device device) {
         }
         log.info(TutorialLines.dataFound(path.toString(), dataset.size(), config.model().height(),
             config.model().width(), config.model().inChannels()));
+        warnOfCrop(dataset.stored(), log);
         dataset.requireBatch(config.training().globalBatchSize());
         return dataset;
+    }
+
+    /** Less than a tenth may be left out on purpose, such as the row of the South Pole. */
+    private void warnOfCrop(CropWindow stored, RunLog log) {
+        int height = config.model().height();
+        int width = config.model().width();
+        if (stored.height() - height > stored.height() / 10 || stored.width() - width > stored.width() / 10) {
+            log.warn("The data have " + stored.height() + " x " + stored.width() + " points; only the first " + height
+                + " x " + width + " of them are read (img_size). To read all, raise img_size, or average cells with "
+                + "`isobar data convert --coarsen`");
+        }
     }
 
     /** A loader of this rank's batches of a dataset. All ranks of one model replica read the same samples. */
