@@ -1,7 +1,6 @@
 package org.isobar.evaluation;
 
 import java.lang.foreign.MemorySegment;
-import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -112,7 +111,8 @@ public final class ModelEvaluation {
 
     /** Where means over time have the model's channels: as the first training file, or as the frames without one. */
     private ChosenChannels timeMeansChannels(Era5Frames outputs) {
-        if (!Files.isDirectory(plan.training())) {
+        String[] files = plan.training().toFile().list((_, name) -> name.endsWith(".h5"));
+        if (files == null || files.length == 0) {
             return outputs.channels();
         }
         try (Era5Frames training = model.outputs(plan.training())) {

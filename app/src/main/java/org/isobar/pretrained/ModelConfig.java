@@ -96,7 +96,7 @@ public record ModelConfig(String format, int version, String program, String arc
             run.model().width());
         if (!grid.fault().isEmpty()) {
             throw new UserException("The data set at " + run.trainingData().directory() + " cannot be used: "
-                + grid.fault() + ". Correct lat and lon in its files, or convert it again with --force.");
+                + grid.fault() + ". Correct lat and lon in its files.");
         }
         return grid;
     }

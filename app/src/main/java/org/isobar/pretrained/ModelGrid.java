@@ -33,7 +33,18 @@ public record ModelGrid(List<Double> latitudes, List<Double> longitudes) {
     static ModelGrid of(Optional<double[]> latitudes, Optional<double[]> longitudes, int rows, int columns) {
         ModelGrid tutorial = ofTutorial(rows, columns);
         return new ModelGrid(latitudes.map(ModelGrid::list).orElse(tutorial.latitudes),
-            longitudes.map(ModelGrid::list).orElse(tutorial.longitudes));
+            longitudes.map(ModelGrid::rising).map(ModelGrid::list).orElse(tutorial.longitudes));
+    }
+
+    /** Longitudes that fall once, from 180 to -180 or from 360 to 0 degrees, with 360 more or less on one side. */
+    private static double[] rising(double[] degrees) {
+        int[] falls = IntStream.range(1, degrees.length).filter(i -> degrees[i] < degrees[i - 1]).toArray();
+        if (falls.length != 1 || degrees[falls[0] - 1] - degrees[falls[0]] < CIRCLE / 2) {
+            return degrees;
+        }
+        double east = degrees[degrees.length - 1] <= 0 ? CIRCLE : 0;
+        return IntStream.range(0, degrees.length)
+            .mapToDouble(i -> degrees[i] + (i < falls[0] ? east - CIRCLE : east)).toArray();
     }
 
     private static List<Double> list(double[] degrees) {

@@ -11,6 +11,7 @@ import org.isobar.config.RunConfig;
 import org.isobar.data.InputDescription;
 import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
+import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.RankMessages;
 import org.isobar.fault.UserException;
@@ -219,6 +220,7 @@ final class TrainingSession {
         }
         try {
             messages.await(SALVAGED, config.parallel().limits().stall());
+        } catch (CommunicationException _) { // rank 0 has failed; this rank ends anyway, and logs its own reason
         } catch (InterruptedException stop) {
             Thread.currentThread().interrupt();
         }

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
 import org.isobar.config.RunConfig;
@@ -58,20 +59,21 @@ class ModelDirectoryTest {
         assertArrayEquals(expected.spreads(), model.normalization().spreads());
     }
 
-    /** The rows of a region, and its columns on both sides of Greenwich. */
-    @Test
-    void theGridIsThatOfTheData() {
+    /** The rows of a region, and its columns on both sides of Greenwich or of 180 degrees, which files count anew. */
+    @ParameterizedTest
+    @CsvSource({"-25, -180, 180", "-25, 0, 360", "150, -180, 180", "150, 0, 360"})
+    void theGridIsThatOfTheData(double west, double least, double most) {
         double[] latitudes = IntStream.range(0, 16).mapToDouble(j -> 72 - 2 * j).toArray();
-        double[] longitudes = IntStream.range(0, 32).mapToDouble(i -> -25 + 2 * i).toArray();
-        ModelGrid grid = ModelConfig.of(TinyRun.config(directory, directory.resolve("logs")),
-            described(latitudes, longitudes)).grid();
+        double[] longitudes = IntStream.range(0, 32).mapToDouble(i -> west + 2 * i).toArray();
+        ModelGrid grid = ModelConfig.of(TinyRun.config(directory, directory.resolve("logs")), described(latitudes,
+            DoubleStream.of(longitudes).map(x -> x < least ? x + 360 : x >= most ? x - 360 : x).toArray())).grid();
         assertArrayEquals(latitudes, grid.latitudes().stream().mapToDouble(Double::doubleValue).toArray());
         assertArrayEquals(longitudes, grid.longitudes().stream().mapToDouble(Double::doubleValue).toArray());
     }
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        72  | -2 | 335 | 2   | its longitudes do not rise. Correct lat and lon in its files
+        72  | -2 | 0   | 100 | its longitudes do not rise. Correct lat and lon in its files
         72  | -2 | 35  | -1  | its longitudes do not rise
         72  | 2  | 0   | 2   | a latitude is not between -90 and 90
         72  | 0  | 0   | 2   | its latitudes neither all fall nor all rise

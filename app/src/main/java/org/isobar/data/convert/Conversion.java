@@ -237,7 +237,8 @@ public final class Conversion implements AutoCloseable {
                 : hours != plan.hours() ? "a time step every " + hours + " hours, expected " + plan.hours() : "";
             if (!other.isEmpty()) {
                 throw new UserException("Data file " + path + " is there already and has " + other
-                    + ". Move it out of the directory, or name another directory with --to.");
+                    + ". Move it out of the directory, replace it with --force if this conversion has its year, or "
+                    + "name another directory with --to.");
             }
         }
     }

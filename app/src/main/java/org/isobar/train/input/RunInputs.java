@@ -45,8 +45,10 @@ public record RunInputs(RunConfig config, Device device) {
     /** Opens the training data and logs their size. Rank 0 opens all files; all ranks call this together. */
     public Era5Dataset training(RankMessages messages, RunLog log) {
         String topic = "training years";
-        return logged(isRoot() ? announced(messages, topic, Era5Dataset.open(config.trainingData()))
+        Era5Dataset dataset = logged(isRoot() ? announced(messages, topic, Era5Dataset.open(config.trainingData()))
             : Era5Dataset.openShared(config.trainingData(), () -> times(messages, topic)), log);
+        warnOfCrop(dataset.stored(), log);
+        return dataset;
     }
 
     /**
@@ -96,7 +98,6 @@ public record RunInputs(RunConfig config, Device device) {
         }
         log.info(TutorialLines.dataFound(path.toString(), dataset.size(), config.model().height(),
             config.model().width(), config.model().inChannels()));
-        warnOfCrop(dataset.stored(), log);
         dataset.requireBatch(config.training().globalBatchSize());
         return dataset;
     }
