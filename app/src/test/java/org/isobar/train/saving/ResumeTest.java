@@ -136,7 +136,8 @@ class ResumeTest {
 
     @Test
     void checkpointsAreSavedAtIntervalsOfTime() throws IOException {
-        TinyRun often = run("checkpoint_minutes=1.0e-6", "keep=99");
+        Path first = Resumption.folder(TinyRun.directory(logs)).resolve("checkpoint-0");
+        TinyRun often = run(StopAfterPolls.waitingFor(first), "checkpoint_minutes=1.0e-6", "keep=99");
         assertUndisturbed(often);
         List<Long> between = checkpoints(often).stream().filter(iteration -> iteration % TinyRun.STEPS != 0).toList();
         assertUndisturbed(run("resume=" + Resumption.folder(often.directory())
