@@ -43,7 +43,8 @@ class SecondAttentionCheckTest {
         }
     }
 
-    /** As cuDNN 9.19.0 on an H100. */
+    /** As cuDNN 9.19.0 on an H100. {@code AttentionSelectionTest} trains with such a library. */
+    @Tag("slow")
     @Test
     void aForwardPassAloneIsCheckedAndNamed() {
         SimulatedCudnn.wrong("backward", () -> {

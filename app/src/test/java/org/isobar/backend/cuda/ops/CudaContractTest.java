@@ -37,7 +37,7 @@ class CudaContractTest {
 
     @BeforeAll
     static void open() throws Exception {
-        KernelPreparation.compileContract(unit -> !isAttention(unit.file()) || !unit.defines().contains(HALF));
+        KernelPreparation.compileContract(unit -> !unit.defines().contains(HALF));
         fused = open(new CudaOptions(Fusion.FUSED, SinglePrecision.TF32, QueryGradient.DETERMINISTIC));
         separate = open(new CudaOptions(Fusion.SEPARATE, SinglePrecision.FULL, QueryGradient.ATOMIC));
     }
@@ -68,7 +68,7 @@ class CudaContractTest {
     @Tag("slow")
     @TestFactory
     @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
-    Stream<DynamicTest> attentionInF16KeepsTheContractOnTheSimulatedMachine() {
+    Stream<DynamicTest> kernelsInF16KeepTheContractOnTheSimulatedMachine() {
         return Stream.of(fused, separate).flatMap(device -> cases(device).filter(CudaContractTest::isTwin)
             .map(one -> dynamicTest(one.name(), () -> one.run(device))));
     }
@@ -78,16 +78,11 @@ class CudaContractTest {
     }
 
     /**
-     * Whether a case is left to a slow test: on the simulated machine, attention in F16 has the source of attention in
-     * BF16. {@link PtxContractTest} runs its cases, and {@link CudaAttentionTest} heads of 48 and 128 channels.
+     * Whether a case is left to a slow test: the simulated machine makes it of the same source as the case in BF16.
+     * {@link PtxContractTest} runs it on the code of NVRTC.
      */
     private static boolean isTwin(ContractCase one) {
-        return isSimulated() && isAttention(one.operation()) && one.types().compute() == DType.F16;
-    }
-
-    /** Of a file or an operation. */
-    private static boolean isAttention(String name) {
-        return name.startsWith("attention");
+        return isSimulated() && one.types().compute() == DType.F16;
     }
 
     /** The fused kernel sums what it stores, as it is stored. */
@@ -102,7 +97,7 @@ class CudaContractTest {
     @TestFactory
     @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> goldenCasesHold() {
-        List<DType> types = isSimulated() ? List.of(DType.F16) : TensorOpsContract.types(fused);
+        List<DType> types = isSimulated() ? List.of(DType.BF16) : TensorOpsContract.types(fused);
         return Stream.concat(golden(fused, types), golden(separate, List.of(DType.F32)));
     }
 
@@ -111,7 +106,7 @@ class CudaContractTest {
     @TestFactory
     @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> goldenCasesHoldInOtherTypesOnTheSimulatedMachine() {
-        return isSimulated() ? golden(fused, List.of(DType.F32, DType.BF16)) : Stream.empty();
+        return isSimulated() ? golden(fused, List.of(DType.F32, DType.F16)) : Stream.empty();
     }
 
     private static boolean isSimulated() {
