@@ -29,6 +29,10 @@ final class Consistency {
         }
         int patch = settings.get(MODEL.patchSize);
         List<Integer> image = settings.get(MODEL.imgSize);
+        if (image.getFirst() < 2) {
+            throw settings.fail(settings.describe(MODEL.imgSize) + ", but scores weight the rows of an image by the "
+                + "distance of their latitudes; it needs two latitudes or more.");
+        }
         if (image.stream().anyMatch(side -> side % patch != 0)) {
             throw settings.fail(settings.describe(MODEL.imgSize) + ", which patches of " + patch + " x " + patch
                 + " do not cover exactly: " + settings.describe(MODEL.patchSize) + "; it can be "
