@@ -180,7 +180,7 @@ public final class MemoryCheck {
         boolean copied = candidate.saving() == Saving.CHECKPOINTS && Backend.of(device) == Backend.CPU;
         parts.put("a checkpoint's copy", copied ? plan.savedBytes() : 0); // in host memory
         parts.put("batches", candidate.inputs().bytes(device, candidate.batch()));
-        parts.put("NCCL", run.member().ncclBytes(device));
+        parts.put("NCCL", candidate.member().ncclBytes(device));
         parts.put("the program", PROGRAM_BYTES);
         return parts;
     }
@@ -190,7 +190,8 @@ public final class MemoryCheck {
     }
 
     private String advice(MemoryPlan plan) {
-        if (plan.stateBytes() > budget.bytes()) { // smaller with no setting that is tried, and found without dry runs
+        if (plan.stateBytes() > budget.bytes() && budget.source() == MemoryBudget.Source.FREE
+            && run.with(1, run.compute()).plan().stateBytes() > budget.bytes()) { // found with a single dry run
             return NO_BATCH;
         }
         int batch = largestBatch(run.compute());

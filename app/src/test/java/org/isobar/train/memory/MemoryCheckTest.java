@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 import org.isobar.backend.CommBackend;
 import org.isobar.backend.cpu.CpuDevice;
@@ -51,6 +53,22 @@ class MemoryCheckTest {
                 ? ", or with --amp_mode bf16 --local_batch_size" : "; or lower embed_dim")), message);
             MemoryCheck.require(device, run(5, DType.F32), available);
             refusal(device, run(6, DType.F32), available);
+        }
+    }
+
+    /** The state holds the predictions of a batch. */
+    @Test
+    void aSmallerBatchIsFoundIfTheStateOfThisOneIsTooLarge() {
+        try (Device device = new DryRunDevice()) {
+            long available = 4L << 30;
+            assertTrue(MemoryPlan.of(BASE, 1024).stateBytes() > available);
+            Matcher advice = Pattern.compile("; it fits with --local_batch_size (\\d+), or with")
+                .matcher(refusal(device, run(1024, DType.F32), available));
+            assertTrue(advice.find());
+            MemoryCheck.require(device, run(Integer.parseInt(advice.group(1)), DType.F32), available);
+            String state = refusal(device, run(1024, DType.F32), MemoryPlan.of(BASE, 1).stateBytes() - 1);
+            assertTrue(state.endsWith("; no batch is small enough: lower embed_dim or depth, or raise patch_size"),
+                state);
         }
     }
 
