@@ -34,14 +34,14 @@ class ArchitectureTest {
     /** Every package, from the bottom: one may use those before it and none of those after it. */
     private static final List<String> ROOMS =
         List.of("fault", "os", "tensor", "random", "device.ops", "device.checks", "device",
-        "distributed", "distributed.job", "backend.host", "backend.dryrun",
+        "telemetry", "distributed", "distributed.job", "backend.host", "backend.dryrun",
         "backend.cpu.parallel", "backend.cpu.vector", "backend.cpu.product", "backend.cpu.generated",
         "backend.cpu.onednn", "backend.cpu.attention", "backend.cpu.ops", "backend.cpu",
         "backend.cuda.driver", "backend.cuda.kernels", "backend.cuda.cudnn", "backend.cuda.ops",
         "backend.cuda.nccl",
         "backend.cuda.staged", "backend.cuda", "backend", "nn", "model", "vit", "optim", "data.channels", "data",
         "data.source", "data.zarr", "data.survey", "data.convert", "data.synthetic", "metrics", "scores",
-        "telemetry", "report",
+        "report",
         "checkpoint.safetensors", "checkpoint", "config.keys", "config.yaml", "config", "pretrained",
         "train.step",
         "train.memory", "train.engine", "train.input",

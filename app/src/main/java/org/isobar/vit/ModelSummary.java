@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 import org.isobar.nn.LayerNorm;
+import org.isobar.telemetry.PythonFormat;
 
 /** Formats the model as PyTorch prints the tutorial's model: one line for each module, equal blocks merged. */
 final class ModelSummary {
@@ -66,7 +67,7 @@ final class ModelSummary {
     }
 
     private String dropout() {
-        return "Dropout(p=" + config.dropout() + ", inplace=False)";
+        return "Dropout(p=" + PythonFormat.repr(config.dropout()) + ", inplace=False)";
     }
 
     private String norm() {
