@@ -114,9 +114,9 @@ public interface Device extends AutoCloseable {
     }
 
     /**
-     * Starts work of the host for each of 0 .. tasks-1, in any order. Before it is awaited, operations may be issued
-     * and {@link #runOnHost} may be called, but not this method. On a CPU, threads do the work when they would
-     * otherwise wait for each other in operations. Other devices compute meanwhile anyway, so it is done at once.
+     * Starts work of the host for each of 0 .. tasks-1, in any order. Before it is awaited or cancelled, operations
+     * may be issued and {@link #runOnHost} may be called, but not this method. On a CPU, threads do the work when they
+     * would otherwise wait for each other in operations. Other devices compute meanwhile anyway, so it is done at once.
      */
     default PendingWork startOnHost(int tasks, IntConsumer work) {
         runOnHost(tasks, work);

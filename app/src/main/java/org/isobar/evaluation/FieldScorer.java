@@ -29,6 +29,7 @@ final class FieldScorer implements AutoCloseable {
     private final int framesPerStep;
     private final double[] weights; // (H)
     private final VerifyingFields fields;
+    private PendingWork work = PendingWork.DONE; // reads the fields and a forecast
 
     /**
      * Prepares the scores of forecasts.
@@ -111,7 +112,6 @@ final class FieldScorer implements AutoCloseable {
     private abstract class Scoring implements LeadConsumer {
         private final Map<StartTime, Integer> indices;
         private final int leads;
-        private PendingWork work = PendingWork.DONE;
         private List<Forecast> forecasts = List.of(); // that are being scored
 
         Scoring(List<StartTime> starts, int leads) {
@@ -191,6 +191,7 @@ final class FieldScorer implements AutoCloseable {
 
     @Override
     public void close() {
+        work.cancel(); // after a failure, which may have come before it was awaited
         fields.close();
     }
 }

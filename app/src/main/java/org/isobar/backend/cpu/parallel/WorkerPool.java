@@ -87,17 +87,28 @@ public final class WorkerPool implements AutoCloseable {
 
     /**
      * Starts tasks in the background. Threads run them when they would otherwise wait for the tasks of an operation, or
-     * for the next operation. {@link PendingWork#await} runs what is left; it must be called by the thread that runs
-     * the operations, and before the next call of this method. Tasks of 10 to 30 microseconds hardly delay operations.
+     * for the next operation. {@link PendingWork#await} runs what is left; it, or {@link PendingWork#cancel}, must be
+     * called by the thread that runs the operations, and before the next call of this method. Tasks of 10 to 30
+     * microseconds hardly delay operations.
      */
     public PendingWork start(int tasks, IntConsumer body) {
         Job job = new Job(tasks, (worker, task) -> body.accept(task), 1);
         background = job;
         wakeHelpers();
-        return () -> {
-            finish(job);
-            background = end;
-            job.rethrow();
+        return new PendingWork() {
+            @Override
+            public void await() {
+                finish(job);
+                background = end;
+                job.rethrow();
+            }
+
+            @Override
+            public void cancel() {
+                job.drop();
+                WorkerPool.this.await(0, job::isDone);
+                background = end;
+            }
         };
     }
 
@@ -209,6 +220,12 @@ public final class WorkerPool implements AutoCloseable {
                 run(worker, task);
             }
             return task < tasks;
+        }
+
+        /** Takes the tasks of the only range that no thread has taken, without running them. */
+        void drop() {
+            int taken = Math.min(next.getAndSet(0, tasks), tasks);
+            unfinished.addAndGet(taken - tasks);
         }
 
         private void run(int worker, int task) {

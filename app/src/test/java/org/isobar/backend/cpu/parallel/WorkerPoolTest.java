@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
@@ -105,6 +106,39 @@ final class WorkerPoolTest {
             assertSame(failure, assertThrows(IllegalStateException.class, work::await));
             pool.run(TASKS, task -> { });
         }
+    }
+
+    @Test
+    void cancelledWorkOfTheBackgroundHasEnded() {
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch released = new CountDownLatch(1);
+        AtomicInteger started = new AtomicInteger();
+        AtomicInteger ended = new AtomicInteger();
+        Thread caller = Thread.currentThread();
+        try (WorkerPool pool = new WorkerPool(2)) {
+            PendingWork work = pool.start(TASKS, task -> {
+                started.incrementAndGet();
+                begun.countDown();
+                assertTrue(awaitAll(released));
+                ended.incrementAndGet();
+                throw new IllegalStateException("not reported");
+            });
+            assertTrue(awaitAll(begun));
+            Thread.startVirtualThread(() -> {
+                while (caller.getState() != Thread.State.WAITING && ended.get() == 0) {
+                    Thread.yield();
+                }
+                released.countDown();
+            });
+            work.cancel();
+            assertEquals(1, started.get());
+            assertEquals(1, ended.get());
+            work.cancel();
+            pool.run(TASKS, task -> { });
+        } finally {
+            released.countDown();
+        }
+        assertEquals(1, started.get());
     }
 
     @Test
