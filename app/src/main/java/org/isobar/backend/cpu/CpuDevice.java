@@ -6,6 +6,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 import java.util.function.IntConsumer;
+import java.util.function.Supplier;
 
 import org.isobar.backend.cpu.generated.GeneratedCode;
 import org.isobar.backend.cpu.onednn.MatmulCache;
@@ -108,15 +109,23 @@ public final class CpuDevice implements JobDevice {
     }
 
     private static HostStorage allocate(Arena memory, String name, long bytes) {
+        try {
+            return allocate(name, bytes, () -> new HostStorage(memory.allocate(bytes, ALIGNMENT)));
+        } catch (OutOfDeviceMemoryException full) {
+            memory.close();
+            throw full;
+        }
+    }
+
+    private static <T> T allocate(String name, long bytes, Supplier<T> allocation) {
         long available = HostMachine.availableMemory();
         try {
             if (bytes <= available) {
-                return new HostStorage(memory.allocate(bytes, ALIGNMENT));
+                return allocation.get();
             }
         } catch (OutOfMemoryError refused) { // a limit unknown to availableMemory, such as ulimit -v
             available = 0;
         }
-        memory.close();
         throw new OutOfDeviceMemoryException("not enough memory for " + name + ": " + gigabytes(bytes)
             + " GB are needed, this machine has " + gigabytes(available)
             + " GB left; a smaller batch or a smaller model needs less");
@@ -124,7 +133,13 @@ public final class CpuDevice implements JobDevice {
 
     @Override
     public void reserve(Footprint footprint) {
-        workspace.reserve(workspaceBytes(footprint));
+        long bytes = workspaceBytes(footprint);
+        if (bytes > workspace.bytes()) {
+            allocate("the workspace", bytes, () -> {
+                workspace.reserve(bytes);
+                return workspace;
+            });
+        }
         CpuTensorOps.compileAhead(footprint);
     }
 

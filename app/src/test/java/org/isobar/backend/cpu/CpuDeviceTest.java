@@ -7,8 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Set;
 
 import org.isobar.device.DeviceArena;
+import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.os.HostMachine;
@@ -52,6 +54,19 @@ final class CpuDeviceTest {
                 () -> device.arena("activations", 1L << 60));
             String message = refusal.getMessage();
             assertTrue(message.startsWith("not enough memory for activations: 1073741824.00 GB are needed"), message);
+        }
+    }
+
+    @Test
+    void aWorkspaceThatIsTooLargeIsRefusedAndTheOldOneKept() {
+        Footprint huge = new Footprint(1, 1L << 58, 1, 1, Set.of(), Set.of(), Set.of(), Set.of());
+        try (CpuFixture fixture = new CpuFixture(1); CpuDevice device = new CpuDevice(1)) {
+            String message =
+                assertThrows(OutOfDeviceMemoryException.class, () -> device.reserve(huge)).getMessage();
+            assertTrue(message.startsWith("not enough memory for the workspace: "), message);
+            Tensor sums = fixture.of(new float[2], 2);
+            device.ops().products().biasBackward(sums, fixture.of(new float[] {1, 2, 3, 4, 5, 6}, 3, 2));
+            assertArrayEquals(new float[] {9, 12}, CpuFixture.values(sums));
         }
     }
 

@@ -44,9 +44,15 @@ public final class CpuWorkspace implements AutoCloseable {
 
     private MemorySegment bytes(long bytes) {
         if (bytes > memory.byteSize()) {
+            Arena larger = Arena.ofShared();
+            try {
+                memory = larger.allocate(bytes, CACHE_LINE);
+            } catch (OutOfMemoryError full) {
+                larger.close();
+                throw full;
+            }
             arena.close();
-            arena = Arena.ofShared();
-            memory = arena.allocate(bytes, CACHE_LINE);
+            arena = larger;
         }
         return memory.asSlice(0, bytes);
     }
