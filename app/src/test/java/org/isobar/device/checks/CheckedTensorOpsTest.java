@@ -85,6 +85,14 @@ class CheckedTensorOpsTest {
             .adam(f32(9), f32(9), f32(9), f32(9), f32(8), f64(6), new AdamConstants(0.9, 0.95, 1e-8)));
     }
 
+    /** In F32, the parameters are the copy. */
+    @Test
+    void aCopyOfTheParametersHasAnotherType() {
+        assertRefused("adam: argument 'copy': expected F16 or BF16 9 elements, found F32 [9]",
+            () -> ops.updates()
+            .adam(f32(9), f32(9), f32(9), f32(9), f32(9), f64(7), new AdamConstants(0.9, 0.95, 1e-8)));
+    }
+
     @Test
     void shapesOfAttentionAndImages() {
         AttentionShape attention = new AttentionShape(2, 5, 7, 3, 4);
