@@ -6,6 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -77,7 +78,7 @@ final class SmallGather implements Closeable {
         CompletableFuture<Void> sending = CompletableFuture.runAsync(() -> send(distance, purpose, sent),
             Thread::startVirtualThread);
         try (SocketChannel from = job.accept(after, purpose)) {
-            channels.add(from);
+            closeOnFailure(from);
             new SocketReader(from, after, job.watch()::progressed).read(received);
         }
         try {
@@ -90,12 +91,21 @@ final class SmallGather implements Closeable {
     private void send(int distance, String purpose, ByteBuffer bytes) {
         int before = group.rankAt(group.index() - distance);
         try (SocketChannel to = job.connect(before, purpose)) {
-            channels.add(to);
+            closeOnFailure(to);
             while (bytes.hasRemaining()) {
                 to.write(bytes);
             }
         } catch (IOException lost) {
             throw new CommunicationException("cannot send to rank " + before + " (" + lost.getMessage() + ")", lost);
+        }
+    }
+
+    /** Lets a failure of the job end a connection. */
+    private void closeOnFailure(SocketChannel channel) throws IOException {
+        channels.add(channel);
+        Optional<String> failure = job.watch().failure();
+        if (failure.isPresent()) { // connections may have been closed before this one was listed
+            throw new IOException(failure.get());
         }
     }
 
