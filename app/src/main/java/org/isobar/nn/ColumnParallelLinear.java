@@ -24,13 +24,12 @@ public final class ColumnParallelLinear implements Layer {
      *
      * @throws org.isobar.fault.UserException if the ranks cannot share {@code outputsEach} evenly
      */
-    public ColumnParallelLinear(ParameterScope here, long inputs, long outputsEach, Linear.Bias bias,
-        String... names) {
-        slice = Linear.outputsCut(here, inputs, outputsEach, bias, names.length == 0 ? new String[] {""} : names);
+    public ColumnParallelLinear(ParameterScope here, long inputs, long outputsEach, String... names) {
+        slice = Linear.outputsCut(here, inputs, outputsEach, names.length == 0 ? new String[] {""} : names);
         layout = here.layout();
     }
 
-    /** This rank's slice of the bias; null if there is none. */
+    /** This rank's slice of the bias. */
     public Parameter bias() {
         return slice.bias();
     }

@@ -21,53 +21,48 @@ public final class Linear implements Layer {
     private final List<String> modules;
     private final Parameter weight;
     private final Parameter bias;
-    private final Bias use;
 
-    /** Whether a linear layer has a bias and forward adds it. Biases are initialized to 0. */
+    /** Whether a linear layer has a bias. Biases are initialized to 0. */
     public enum Bias {
         /** Forward adds it. */
         ADDED,
-        /** The layer has a bias and its gradient, but forward does not add it. */
-        LEFT,
         /** The layer has no bias. */
         NONE
     }
 
-    private Linear(List<String> modules, Parameter weight, Parameter bias, Bias use) {
+    private Linear(List<String> modules, Parameter weight, Parameter bias) {
         this.modules = modules;
         this.weight = weight;
         this.bias = bias;
-        this.use = use;
     }
 
     /** Creates an unsharded layer. Declares {@code weight} and, if the layer has one, {@code bias} at {@code here}. */
     public Linear(ParameterScope here, long inputs, long outputs, Bias bias) {
         this(List.of(here.module()),
             here.declare("weight", new Initializer.Normal(WEIGHT_STD), Shard.whole(), outputs, inputs),
-            bias == Bias.NONE ? null : bias(here, Shard.whole(), outputs), bias);
+            bias == Bias.NONE ? null : bias(here, outputs));
     }
 
     /** Creates a slice of the outputs of one or more layers of one input: weights and biases are sharded by rows. */
-    static Linear outputsCut(ParameterScope here, long inputs, long outputsEach, Bias bias, String... names) {
+    static Linear outputsCut(ParameterScope here, long inputs, long outputsEach, String... names) {
         Shard shard = Shard.columnParallel(here.layout().tensor().group());
         Parameter weight = here.stack(leaves(names, "weight"), new Initializer.Normal(WEIGHT_STD), shard, outputsEach,
             inputs);
         List<String> modules = List.of(names).stream().map(name -> name.isEmpty() ? here.module() : here.name(name))
             .toList();
-        return new Linear(modules, weight, bias == Bias.NONE ? null
-            : here.stack(leaves(names, "bias"), new Initializer.Constant(0), shard, outputsEach), bias);
+        return new Linear(modules, weight,
+            here.stack(leaves(names, "bias"), new Initializer.Constant(0), shard, outputsEach));
     }
 
     /** Creates a slice of the inputs: the weight is sharded by columns, the bias is not sharded. */
-    static Linear inputsCut(ParameterScope here, long inputs, long outputs, Bias bias) {
+    static Linear inputsCut(ParameterScope here, long inputs, long outputs) {
         Shard shard = Shard.rowParallel(here.layout().tensor().group());
         Parameter weight = here.declare("weight", new Initializer.Normal(WEIGHT_STD), shard, outputs, inputs);
-        return new Linear(List.of(here.module()), weight,
-            bias == Bias.NONE ? null : bias(here, Shard.whole(), outputs), bias);
+        return new Linear(List.of(here.module()), weight, bias(here, outputs));
     }
 
-    private static Parameter bias(ParameterScope here, Shard shard, long outputs) {
-        return here.declare("bias", new Initializer.Constant(0), shard, outputs);
+    private static Parameter bias(ParameterScope here, long outputs) {
+        return here.declare("bias", new Initializer.Constant(0), Shard.whole(), outputs);
     }
 
     /** Returns "q.weight", "k.weight" for the names "q", "k", and "weight" for the empty name. */
@@ -82,7 +77,7 @@ public final class Linear implements Layer {
 
     @Override
     public void forward(Tensor y, Tensor x, Pass pass) {
-        multiply(y, x, use == Bias.ADDED ? addBias() : Epilogue.NONE, pass);
+        multiply(y, x, bias == null ? Epilogue.NONE : addBias(), pass);
         report(y, pass);
     }
 

@@ -37,8 +37,8 @@ public final class Mlp implements Branch {
         layout = here.layout();
         this.recompute = recompute;
         this.hidden = layout.share(hidden);
-        fc1 = new ColumnParallelLinear(here.child("fc1"), channels, hidden, Linear.Bias.ADDED);
-        fc2 = new RowParallelLinear(here.child("fc2"), hidden, channels, Linear.Bias.ADDED);
+        fc1 = new ColumnParallelLinear(here.child("fc1"), channels, hidden);
+        fc2 = new RowParallelLinear(here.child("fc2"), hidden, channels);
         hiddenDropout = new DropoutLayer(here.name("fc1.dropout"), dropout, layout.sequence().span(),
             layout.span(hidden));
         outputDropout = new DropoutLayer(here.name("fc2.dropout"), dropout, layout.sequence().span(),

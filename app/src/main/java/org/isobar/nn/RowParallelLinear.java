@@ -23,10 +23,10 @@ public final class RowParallelLinear implements Layer {
      *
      * @throws org.isobar.fault.UserException if the ranks cannot share {@code inputs} evenly
      */
-    public RowParallelLinear(ParameterScope here, long inputs, long outputs, Linear.Bias bias) {
-        slice = Linear.inputsCut(here, inputs, outputs, bias);
+    public RowParallelLinear(ParameterScope here, long inputs, long outputs) {
+        slice = Linear.inputsCut(here, inputs, outputs);
         layout = here.layout();
-        addsBias = bias == Linear.Bias.ADDED && layout.tensor().group().index() == 0;
+        addsBias = layout.tensor().group().index() == 0;
     }
 
     @Override
@@ -46,7 +46,7 @@ public final class RowParallelLinear implements Layer {
         slice.backwardInput(dx, dy, write, pass);
     }
 
-    /** The whole bias; null if there is none. */
+    /** The whole bias. */
     Parameter bias() {
         return slice.bias();
     }

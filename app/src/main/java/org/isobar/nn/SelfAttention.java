@@ -43,9 +43,9 @@ public final class SelfAttention implements Branch {
         this.name = here.name("dropout");
         this.heads = heads;
         this.dropout = dropout;
-        query = new ColumnParallelLinear(here, channels, channels, Linear.Bias.ADDED, "q");
-        keyValue = new ColumnParallelLinear(here, channels, channels, Linear.Bias.ADDED, "k", "v");
-        projection = new RowParallelLinear(here.child("proj"), channels, channels, Linear.Bias.ADDED);
+        query = new ColumnParallelLinear(here, channels, channels, "q");
+        keyValue = new ColumnParallelLinear(here, channels, channels, "k", "v");
+        projection = new RowParallelLinear(here.child("proj"), channels, channels);
         projectionDropout = new DropoutLayer(here.name("proj.dropout"), dropout, layout.sequence().span(),
             IndexSpan.whole(channels));
     }
