@@ -144,9 +144,7 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
             Predictor predictor = new Predictor(device, model, batch, new StepMemory(state, kept, scratch),
                 communicators, compute);
             predictor.predict();
-            if (model.inChannels() == model.outChannels()) {
-                predictor.advance();
-            }
+            predictor.advance();
             return new MemoryPlan(state.highWatermark(), kept.highWatermark(), scratch.highWatermark(), 0,
                 device.footprint(), device.flops());
         }

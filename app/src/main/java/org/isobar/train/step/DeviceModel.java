@@ -11,6 +11,7 @@ import org.isobar.nn.Parameter;
 import org.isobar.nn.ParameterStore;
 import org.isobar.nn.Pass;
 import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /** One rank's part of a model on its device, with its parameters, their gradients and the latest prediction. */
@@ -80,6 +81,21 @@ public final class DeviceModel {
         Pass pass = pass(randomness, inspector, parameter -> { });
         model.forward(prediction, input, pass);
         pass.discard();
+    }
+
+    /** Copies the first channels of each sample of {@code source} to {@code target}: as many as both images have. */
+    void copyFirstChannels(Tensor target, Tensor source) {
+        long channels = Math.min(target.shape().extent(1), source.shape().extent(1));
+        for (long sample = 0; sample < target.shape().extent(0); sample++) {
+            device.ops().memory().copy(sample(target, sample).slice(0, channels),
+                sample(source, sample).slice(0, channels));
+        }
+    }
+
+    /** One of images (B, C, H, W): (C, H, W). */
+    private static Tensor sample(Tensor images, long index) {
+        Shape shape = images.shape();
+        return images.slice(index, 1).reshape(shape.extent(1), shape.extent(2), shape.extent(3));
     }
 
     /** The layers of the model. */

@@ -6,7 +6,6 @@ import org.isobar.device.Device;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Reduction;
 import org.isobar.nn.Pass;
-import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /** Scores a model and the persistence forecast without training. All ranks must call each method together. */
@@ -49,11 +48,7 @@ public final class Evaluator {
      */
     public double[] scorePersistence(Tensor input, Tensor target) {
         Tensor prediction = model.prediction();
-        Shape image = input.shape();
-        for (long sample = 0; sample < image.extent(0); sample++) {
-            Tensor channels = input.slice(sample, 1).reshape(image.extent(1), image.extent(2), image.extent(3));
-            device.ops().memory().copy(prediction.slice(sample, 1), channels.slice(0, prediction.shape().extent(1)));
-        }
+        model.copyFirstChannels(prediction, input);
         device.ops().losses().weightedRmse(scores.rmse(), prediction, target);
         average(scores.rmse());
         return device.read(scores.rmse()).await();

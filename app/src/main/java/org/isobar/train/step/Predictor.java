@@ -8,7 +8,6 @@ import org.isobar.nn.ParameterStore;
 import org.isobar.nn.Pass;
 import org.isobar.nn.Recompute;
 import org.isobar.tensor.DType;
-import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -60,18 +59,7 @@ public final class Predictor {
 
     /** Makes the prediction the first channels of the next input. The other channels stay. */
     public void advance() {
-        Tensor prediction = model.prediction(); // (B, Cout, H, W)
-        Shape image = input.shape();
-        long predicted = prediction.shape().extent(1);
-        if (predicted == image.extent(1)) {
-            model.device().ops().memory().copy(input, prediction);
-            return;
-        }
-        for (long sample = 0; sample < image.extent(0); sample++) {
-            Tensor channels = input.slice(sample, 1).reshape(image.extent(1), image.extent(2), image.extent(3));
-            model.device().ops().memory().copy(channels.slice(0, predicted), prediction.slice(sample, 1)
-                .reshape(predicted, image.extent(2), image.extent(3)));
-        }
+        model.copyFirstChannels(input, model.prediction());
     }
 
     /** The reductions by which ranks agree on a value. */
