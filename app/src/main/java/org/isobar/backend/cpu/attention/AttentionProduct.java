@@ -38,7 +38,7 @@ final class AttentionProduct {
                     Packing packing = right.packing(column);
                     if (packing != null) {
                         matmuls[index(write, row, column)] =
-                            compiler.matmul(packing, left.length(row), a, c, write);
+                            compiler.matmul(packing, left.length(row), a, c, Matmul.Finish.of(write));
                     } else if (GeneratedCode.hasProducts(DType.F32)) {
                         matmuls[index(write, row, column)] = compiler.plain(left.length(row), right.columns(column),
                             right.terms(column), a, right.plain(0, column), c, Matmul.Finish.of(write));

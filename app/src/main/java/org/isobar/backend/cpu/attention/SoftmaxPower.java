@@ -9,15 +9,12 @@ import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.PowerPolynomial;
 
 /**
- * Powers of two for a softmax. Takes fewer instructions than {@link org.isobar.backend.cpu.vector.VectorMath#exp}:
- * exponents are mostly negative, and the caller ensures the bounds.
+ * Powers of two for a softmax. Exponents are mostly negative, and the caller ensures the bounds.
  *
  * <p>{@link PowerPolynomial} has the method; the product with 2^n is exact.
  */
 final class SoftmaxPower {
     static final VectorSpecies<Integer> I32 = IntVector.SPECIES_PREFERRED;
-    /** The bits of {@link #shifted} for n = 0. For any other n, the bits are greater by n. */
-    static final int ZERO = PowerPolynomial.ZERO;
     /**
      * Selects the bits of {@link #shifted} that are those of {@link #WITHIN} for x from -127.5 to 128.5, and for no
      * other x and no NaN.

@@ -25,7 +25,7 @@ final class SoftmaxWeights {
     /** Binary logarithm of {@link PowerPolynomial#GREATEST_SUM}. */
     static final int LEAP = 40;
     /** No limit. */
-    static final int ANY = Integer.MAX_VALUE - SoftmaxPower.ZERO;
+    static final int ANY = Integer.MAX_VALUE - PowerPolynomial.ZERO;
     private static final FloatVector GREATEST_SUM = FloatVector.broadcast(Lanes.F32, PowerPolynomial.GREATEST_SUM);
 
     private SoftmaxWeights() { }
@@ -100,7 +100,7 @@ final class SoftmaxWeights {
             AttentionElements.storeTile(dtype, weights, first + i, weight);
             sum = sum.add(weight, rest);
         }
-        if (greatest.reduceLanes(VectorOperators.MAX) > SoftmaxPower.ZERO + leap) {
+        if (greatest.reduceLanes(VectorOperators.MAX) > PowerPolynomial.ZERO + leap) {
             return false;
         }
         Lanes.store(sums, at, sum);

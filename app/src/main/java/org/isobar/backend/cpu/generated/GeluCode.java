@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import org.isobar.backend.cpu.generated.InstructionEncoder.Constant;
 import org.isobar.backend.cpu.generated.InstructionEncoder.Operation;
 import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.backend.cpu.vector.PowerPolynomial;
 import org.isobar.backend.cpu.vector.VectorMath;
 
 /**
@@ -165,7 +166,7 @@ public final class GeluCode {
         private void excess() {
             int r = TAIL;
             each(Operation.SUBTRACT, SPARE, POWER, power);
-            each((own, _) -> to.shiftLeft(own + POWER, own + POWER, VectorMath.MANTISSA_BITS));
+            each((own, _) -> to.shiftLeft(own + POWER, own + POWER, PowerPolynomial.MANTISSA_BITS));
             eachWith(Operation.MULTIPLY, r, SPARE, 2 * VectorMath.LN2_UPPER);
             each(Operation.ADD_PRODUCT, r, A, A);
             load(EXCESS, -2 * VectorMath.LN2_LOWER);

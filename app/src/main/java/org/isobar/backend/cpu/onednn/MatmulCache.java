@@ -15,7 +15,6 @@ import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.backend.cpu.product.MatrixStack;
 import org.isobar.backend.cpu.product.Packing;
 import org.isobar.backend.cpu.product.StackedMatmul;
-import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 
 /**
@@ -66,14 +65,6 @@ public final class MatmulCache implements AutoCloseable {
     private static boolean isGenerated(DType operands, DType result, long k) {
         return GeneratedCode.hasProducts(operands)
             && (operands == DType.F32 ? result == DType.F32 : k % 2 == 0);
-    }
-
-    /**
-     * Returns the product {@code c = a b} or {@code c += a b} of m rows, for operands with the layouts of {@code a} and
-     * {@code c}.
-     */
-    public Matmul matmul(Packing packing, long m, Matrix a, Matrix c, WriteMode write) {
-        return matmul(packing, m, a, c, Matmul.Finish.of(write));
     }
 
     /** Returns the product of m rows, for operands with the layouts of {@code a} and {@code c}. */

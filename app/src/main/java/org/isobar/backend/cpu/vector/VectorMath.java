@@ -4,7 +4,7 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
-/** Elementary functions on whole vectors. Each is straight-line code without branches or tables. */
+/** Tails of the normal distribution of whole vectors. Each step is straight-line code without branches or tables. */
 public final class VectorMath {
     public static final float LOG2_E = 0x1.715476p0f;
     /** The upper nine bits of ln 2, so that products with small integers are exact, and the remainder. */
@@ -12,12 +12,8 @@ public final class VectorMath {
     public static final float LN2_LOWER = -2.12194440e-4f;
     /** 1.5 * 2^23. Adding it to a small number leaves the nearest integer in the lowest bits of the sum. */
     private static final float ROUND = 0x1.8p23f;
-    public static final int MANTISSA_BITS = 23;
-    /** Smallest argument whose exponential is a normal number, and largest argument whose exponential is finite. */
-    private static final float EXP_LOWEST = -0x1.5d589ep6f;
-    private static final float EXP_HIGHEST = 0x1.62e42ep6f;
 
-    /** Coefficients of s in e^r = 1 + r + r^2 s(r), from that of r^4 to the constant. */
+    /** Coefficients of s in e^t = 1 + t + t^2 s(t), from that of t^4 to the constant. */
     public static final float EXP_6 = 0x1.6a2432p-10f;
     public static final float EXP_5 = 0x1.1239e2p-7f;
     public static final float EXP_4 = 0x1.5558f2p-5f;
@@ -52,34 +48,6 @@ public final class VectorMath {
     private VectorMath() { }
 
     /**
-     * Returns e^x within one unit in the last place: zero where the result would be subnormal or smaller, infinity
-     * where it would overflow, NaN for NaN.
-     *
-     * <p>x = n ln 2 + r with |r| at most ln 2 / 2; e^r = 1 + r + r^2 s(r), where s is the minimax polynomial of degree
-     * four (maximum relative error 2^-28 of e^r); n is added to the exponent bits.
-     */
-    static FloatVector exp(FloatVector x) {
-        VectorSpecies<Float> species = x.species();
-        FloatVector round = FloatVector.broadcast(species, ROUND);
-        FloatVector one = FloatVector.broadcast(species, 1);
-        FloatVector shifted = x.fma(FloatVector.broadcast(species, LOG2_E), round);
-        FloatVector n = shifted.sub(round);
-        FloatVector r = n.fma(FloatVector.broadcast(species, -LN2_UPPER), x);
-        r = n.fma(FloatVector.broadcast(species, -LN2_LOWER), r);
-        FloatVector p = FloatVector.broadcast(species, EXP_6);
-        p = p.fma(r, FloatVector.broadcast(species, EXP_5));
-        p = p.fma(r, FloatVector.broadcast(species, EXP_4));
-        p = p.fma(r, FloatVector.broadcast(species, EXP_3));
-        p = p.fma(r, FloatVector.broadcast(species, EXP_2));
-        p = p.fma(r, one).fma(r, one);
-        FloatVector scaled = p.reinterpretAsInts()
-            .add(shifted.reinterpretAsInts().lanewise(VectorOperators.LSHL, MANTISSA_BITS)).reinterpretAsFloats();
-        return x.mul(Float.POSITIVE_INFINITY)
-            .blend(scaled, x.compare(VectorOperators.LE, EXP_HIGHEST))
-            .blend(0, x.compare(VectorOperators.LT, EXP_LOWEST));
-    }
-
-    /**
      * Returns -|x|, clamped from below at the argument where {@link #bellPower} is zero; NaN for NaN. This is the first
      * step towards a tail of the normal distribution Phi, {@code 1 - Phi(|x|) = bellPower * normalTail}, which is
      * within two units in the last place wherever it is a normal number (1.91 at worst). The error function follows
@@ -107,13 +75,15 @@ public final class VectorMath {
 
     /** Returns 2^n / 4 for a {@link #bellExponent}; zero for n = -125. */
     public static FloatVector bellPower(FloatVector exponent) {
-        return exponent.reinterpretAsInts().lanewise(VectorOperators.LSHL, MANTISSA_BITS).reinterpretAsFloats();
+        return exponent.reinterpretAsInts().lanewise(VectorOperators.LSHL, PowerPolynomial.MANTISSA_BITS)
+            .reinterpretAsFloats();
     }
 
     /**
      * Returns w in e^((c - a^2) / 2) = 2^n (1 + w), for a {@link #tailArgument} a, its {@link #bellExponent} and a
-     * small c. Works like {@link #exp}, with r = a^2 + 2 n ln 2 - c. A fused multiply-add computes the first two terms
-     * without rounding the square.
+     * small c: w = e^t - 1, where t = -r / 2, r = a^2 + 2 n ln 2 - c, and |t| is at most about ln 2 / 2. e^t is
+     * 1 + t + t^2 s(t), where s is the minimax polynomial of degree four (maximum relative error 2^-28 of e^t). A fused
+     * multiply-add computes the first two terms of r without rounding the square.
      */
     public static FloatVector bellExcess(FloatVector a, FloatVector exponent, FloatVector c) {
         VectorSpecies<Float> species = a.species();

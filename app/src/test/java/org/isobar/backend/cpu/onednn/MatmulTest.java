@@ -19,7 +19,6 @@ import org.isobar.backend.cpu.parallel.WorkerPool;
 import org.isobar.backend.cpu.product.Matmul;
 import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.backend.cpu.product.Packing;
-import org.isobar.device.ops.WriteMode;
 import org.isobar.random.Philox;
 import org.isobar.tensor.DType;
 import org.junit.jupiter.api.Test;
@@ -60,9 +59,9 @@ final class MatmulTest {
             MemorySegment packed = arena.allocate(packing.bytes(), CpuWorkspace.CACHE_LINE);
             for (int worker = 0; worker < WORKERS; worker++) {
                 packing.pack(worker, packed.address(), b);
-                matmuls.matmul(packing, m, a, c, WriteMode.OVERWRITE).run(worker, c, a, packed.address());
+                matmuls.matmul(packing, m, a, c, Matmul.Finish.OVERWRITE).run(worker, c, a, packed.address());
                 assertClose(expected, 1, c, n, k);
-                matmuls.matmul(packing, m, a, c, WriteMode.ADD).run(worker, c, a, packed.address());
+                matmuls.matmul(packing, m, a, c, Matmul.Finish.ADD).run(worker, c, a, packed.address());
                 assertClose(expected, 2, c, n, k);
             }
         }
@@ -81,7 +80,7 @@ final class MatmulTest {
             Packing packing = matmuls.packing(b, side, side, side, DType.F32);
             long packed = arena.allocate(packing.bytes(), CpuWorkspace.CACHE_LINE).address();
             packing.pack(0, packed, b);
-            Matmul matmul = matmuls.matmul(packing, side, a, Matrix.of(c, side), WriteMode.OVERWRITE);
+            Matmul matmul = matmuls.matmul(packing, side, a, Matrix.of(c, side), Matmul.Finish.OVERWRITE);
             pool.run(tasks, (worker, task) ->
                 matmul.run(worker, Matrix.of(c, side).at((long) task * side, 0), a, packed));
             long bytes = c.byteSize() / tasks;
