@@ -43,9 +43,14 @@ public final class SvgCanvas {
 
     /** Draws two axes with labelled ticks. */
     public void axes(PlotAxis x, PlotAxis y) {
+        axes(x, x.ticks(), y);
+    }
+
+    /** Draws two axes, with ticks at these values of the horizontal one. */
+    public void axes(PlotAxis x, double[] ticks, PlotAxis y) {
         line(x.origin(), y.origin(), x.origin() + x.length(), y.origin(), INK);
         line(x.origin(), y.origin(), x.origin(), y.origin() + y.length(), INK);
-        for (double tick : x.ticks()) {
+        for (double tick : ticks) {
             line(x.at(tick), y.origin(), x.at(tick), y.origin() + TICK, INK);
             text(x.at(tick), y.origin() + TICK + 14, Anchor.MIDDLE, PlotAxis.label(tick));
         }

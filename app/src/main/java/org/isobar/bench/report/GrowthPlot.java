@@ -2,28 +2,30 @@ package org.isobar.bench.report;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Objects;
 import java.util.function.Function;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
+
+import org.isobar.scores.PlotAxis;
+import org.isobar.scores.SvgCanvas;
 
 /**
  * SVG 1.1 plot of the cost of a step against model sizes and the number of ranks. Each quantity has a column with two
  * panels: time above, memory below. Both axes are logarithmic with the same scale in all panels, so that slopes can be
- * compared. The colours are visible on white and on black.
+ * compared.
  */
 final class GrowthPlot {
     private static final int SIDE = 180; // width and height of a panel in pixels
     private static final int LEFT = 70;
     private static final int TOP = 30;
     private static final int GAP = 70;
-    private static final String INK = "#808080";
-    private static final List<String> COLORS = List.of("#3987e5", "#d95926");
+    private static final int MARK = 6;
+    private static final List<SvgCanvas.Stroke> STROKES =
+        List.of(new SvgCanvas.Stroke("#3987e5", ""), new SvgCanvas.Stroke("#d95926", "8,4"));
 
     private final List<List<GrowthSeries>> columns;
-    private final double doubling; // pixels per factor of two
-    private final StringBuilder svg = new StringBuilder();
+    private final double decades; // of a panel's axis
+    private final SvgCanvas canvas = new SvgCanvas();
 
     /** Creates a plot; all series of ranks share a column. */
     GrowthPlot(List<GrowthSeries> all) {
@@ -35,8 +37,8 @@ final class GrowthPlot {
         double longest = Stream.<Function<GrowthSeries.Point, Double>>of(point -> Double.valueOf(point.value()),
             GrowthSeries.Point::seconds, GrowthSeries.Point::anonymous).flatMap(quantity -> columns.stream()
             .map(column -> values(column, quantity))).filter(values -> values.length > 0)
-            .mapToDouble(values -> LogScale.log(values[values.length - 1] / values[0])).max().orElse(0);
-        doubling = SIDE / (longest + 1);
+            .mapToDouble(values -> values[values.length - 1] / values[0]).max().orElse(1);
+        decades = Math.log10(2 * longest);
     }
 
     /** Known values, sorted. */
@@ -51,18 +53,14 @@ final class GrowthPlot {
                 .noneMatch(point -> point.seconds() != null)) {
             return "";
         }
-        int width = LEFT + columns.size() * (SIDE + GAP);
-        int height = TOP + 2 * (SIDE + GAP);
-        svg.append(format("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' width='%d' height='%d' "
-            + "font-family='sans-serif' font-size='12' fill='%s'>%n", width, height, width, height, INK));
-        svg.append("<title>How the time and the memory of a training step grow</title>\n");
         for (int i = 0; i < columns.size(); i++) {
             int x = LEFT + i * (SIDE + GAP);
             panel(columns.get(i), x, TOP, "step, ms", point -> scaled(point.seconds(), Units.MILLI));
             panel(columns.get(i), x, TOP + SIDE + GAP, "anonymous memory, MB",
                 point -> scaled(point.anonymous(), Units.MEGA));
         }
-        return svg.append("</svg>\n").toString();
+        return canvas.svg("How the time and the memory of a training step grow", LEFT + columns.size() * (SIDE + GAP),
+            TOP + 2 * (SIDE + GAP));
     }
 
     private static Double scaled(Double value, double unit) {
@@ -71,86 +69,45 @@ final class GrowthPlot {
 
     private void panel(List<GrowthSeries> lines, int left, int top, String title,
         Function<GrowthSeries.Point, Double> quantity) {
-        double[] values = values(lines, point -> Double.valueOf(point.value()));
         double[] heights = values(lines, quantity);
         if (heights.length == 0) {
             return;
         }
-        LogScale x = LogScale.around(values, doubling, left, 1);
-        LogScale y = LogScale.around(heights, doubling, top + SIDE, -1);
-        svg.append(format("<path d='M%d,%d v%d h%d' fill='none' stroke='%s'/>%n", left, top, SIDE, SIDE, INK));
-        text(left - 55, top - 10, "start", title);
-        text(left + SIDE / 2, top + SIDE + 34, "middle", name(lines));
-        for (double value : values) {
-            svg.append(format("<path d='M%.1f,%d v5' stroke='%s'/>%n", x.at(value), top + SIDE, INK));
-            text(x.at(value), top + SIDE + 18, "middle", format("%.0f", value));
-        }
-        for (double tick : y.ticks()) {
-            svg.append(format("<path d='M%d,%.1f h-5' stroke='%s'/>%n", left, y.at(tick), INK));
-            text(left - 8, y.at(tick) + 4, "end", tick < 1 ? format("%.3f", tick) : format("%.0f", tick));
-        }
+        double[] sizes = values(lines, point -> Double.valueOf(point.value()));
+        PlotAxis x = axis(sizes, left, SIDE);
+        PlotAxis y = axis(heights, top + SIDE, -SIDE);
+        canvas.axes(x, sizes, y);
+        canvas.text(left - 55, top - 10, SvgCanvas.Anchor.START, title);
+        canvas.text(left + SIDE / 2.0, top + SIDE + 36, SvgCanvas.Anchor.MIDDLE, name(lines));
         for (int i = 0; i < lines.size(); i++) {
-            line(lines.get(i), COLORS.get(i), x, y, quantity);
+            line(lines.get(i), STROKES.get(i), x, y, quantity);
         }
-        for (int i = 0; lines.size() > 1 && i < lines.size(); i++) {
-            svg.append(format("<text x='%d' y='%d' fill='%s'>%s</text>%n", left + SIDE - 24, top + 14 + 16 * i,
-                COLORS.get(i), lines.get(i).split().orElseThrow()));
+        if (lines.size() > 1) {
+            canvas.legend(left + 10, top + 14, STROKES,
+                lines.stream().map(series -> series.split().orElseThrow()).toList());
         }
+    }
+
+    /** An axis with sorted values in its middle. */
+    private PlotAxis axis(double[] sorted, double origin, double length) {
+        double middle = (Math.log10(sorted[0]) + Math.log10(sorted[sorted.length - 1])) / 2;
+        return new PlotAxis(middle - decades / 2, middle + decades / 2, origin, length, PlotAxis.Scale.LOGARITHMIC);
     }
 
     private static String name(List<GrowthSeries> lines) {
         return lines.size() > 1 ? "ranks" : lines.getFirst().axis();
     }
 
-    private void line(GrowthSeries series, String color, LogScale x, LogScale y,
+    private void line(GrowthSeries series, SvgCanvas.Stroke stroke, PlotAxis x, PlotAxis y,
         Function<GrowthSeries.Point, Double> quantity) {
-        StringBuilder path = new StringBuilder();
-        for (GrowthSeries.Point point : series.points()) {
-            Double value = quantity.apply(point);
-            if (value != null) {
-                path.append(format(path.isEmpty() ? "M%.1f,%.1f" : " L%.1f,%.1f", x.at(point.value()), y.at(value)));
-                svg.append(format("<circle cx='%.1f' cy='%.1f' r='3.5' fill='%s'/>%n", x.at(point.value()),
-                    y.at(value), color));
-            }
-        }
-        svg.append(format("<path d='%s' fill='none' stroke='%s' stroke-width='2'/>%n", path, color));
-    }
-
-    private void text(double x, double y, String anchor, String content) {
-        svg.append(format("<text x='%.1f' y='%.1f' text-anchor='%s'>%s</text>%n", x, y, anchor, content));
-    }
-
-    private static String format(String pattern, Object... values) {
-        return String.format(Locale.ROOT, pattern, values);
-    }
-
-    /**
-     * A logarithmic axis.
-     *
-     * @param low       base-2 logarithm of the value at the origin
-     * @param doubling  pixels per factor of two
-     * @param origin    position of the origin in pixels
-     * @param direction 1 if positions grow with values, else -1
-     */
-    private record LogScale(double low, double doubling, int origin, int direction) {
-        /** Creates an axis with the sorted values in its middle. */
-        static LogScale around(double[] sorted, double doubling, int origin, int direction) {
-            double middle = (log(sorted[0]) + log(sorted[sorted.length - 1])) / 2;
-            return new LogScale(middle - SIDE / doubling / 2, doubling, origin, direction);
-        }
-
-        double at(double value) {
-            return origin + direction * doubling * (log(value) - low);
-        }
-
-        /** The powers of two on the axis. */
-        double[] ticks() {
-            return IntStream.rangeClosed((int) Math.ceil(low), (int) Math.floor(low + SIDE / doubling))
-                .mapToDouble(power -> Math.pow(2, power)).toArray();
-        }
-
-        static double log(double value) {
-            return Math.log(value) / Math.log(2);
+        List<GrowthSeries.Point> known = series.points().stream().filter(point -> quantity.apply(point) != null)
+            .toList();
+        double[] xs = known.stream().mapToDouble(point -> x.at(point.value())).toArray();
+        double[] ys = known.stream().mapToDouble(point -> y.at(quantity.apply(point))).toArray();
+        canvas.polyline(xs, ys, stroke);
+        for (int i = 0; i < xs.length; i++) {
+            canvas.rectangle(xs[i] - MARK / 2.0, ys[i] - MARK / 2.0, MARK, MARK, stroke.color(),
+                PlotAxis.label(quantity.apply(known.get(i))) + " at " + known.get(i).value());
         }
     }
 }

@@ -200,7 +200,7 @@ class BenchReportTest {
         assertTrue(page.contains("](growth.svg)"), page);
         Document picture = DocumentBuilderFactory.newInstance().newDocumentBuilder()
             .parse(directory.resolve("growth.svg").toFile());
-        assertEquals(7, picture.getElementsByTagName("circle").getLength());
+        assertEquals(7, picture.getElementsByTagName("rect").getLength());
     }
 
     private static StepResult grown(int patch, int embed, int depth, double millis) {
