@@ -18,7 +18,6 @@ import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.fault.UserException;
 import org.isobar.plan.cost.GroupSpan;
-import org.isobar.plan.machine.MachineKeys;
 
 /** Enumerates the layouts of a request, and says which are impossible. */
 final class LayoutSpace {
@@ -148,7 +147,7 @@ final class LayoutSpace {
     }
 
     private List<GroupSpan> spans(ProcessGrid grid) {
-        int perNode = (int) request.machine().value(MachineKeys.RANKS_PER_NODE);
+        int perNode = request.ranksPerNode();
         return Stream.of(List.of(Axis.TP), List.of(Axis.CP), List.of(Axis.DP), List.of(Axis.DP, Axis.CP))
             .map(axes -> GroupSpan.of(grid.group(0, axes), perNode)).toList();
     }

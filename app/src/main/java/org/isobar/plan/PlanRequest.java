@@ -7,6 +7,7 @@ import org.isobar.config.RunConfig;
 import org.isobar.config.keys.AmpMode;
 import org.isobar.fault.UserException;
 import org.isobar.plan.machine.Machine;
+import org.isobar.plan.machine.MachineKeys;
 import org.isobar.vit.VitConfig;
 
 /**
@@ -51,6 +52,20 @@ public record PlanRequest(RunConfig config, Machine machine, Program program, in
      */
     AmpMode precision(AmpMode asked) {
         return program == Program.TUTORIAL || machine.computes(asked.compute()) ? asked : AmpMode.NONE;
+    }
+
+    /** Nodes of the run: the fewest that the ranks fill evenly, with no more ranks on a node than the machine has. */
+    public int nodes() {
+        int nodes = Math.ceilDiv(ranks, (int) machine.value(MachineKeys.RANKS_PER_NODE));
+        while (ranks % nodes != 0) {
+            nodes++;
+        }
+        return nodes;
+    }
+
+    /** Ranks of each node. */
+    public int ranksPerNode() {
+        return ranks / nodes();
     }
 
     /** Samples of all replicas in each step. */

@@ -39,7 +39,7 @@ public final class Planner {
         machine = request.machine();
         traces = new StepTraces(request);
         collectives = new CollectiveCosts(machine);
-        perNode = (int) machine.value(MachineKeys.RANKS_PER_NODE);
+        perNode = request.ranksPerNode();
     }
 
     /**
@@ -101,13 +101,12 @@ public final class Planner {
         ProcessGrid grid = ProcessGrid.of(layout.order().isEmpty() ? ProcessGrid.DEFAULT_ORDER : layout.order(),
             Map.of(Axis.TP, layout.tp(), Axis.CP, layout.cp(), Axis.DP, layout.dp()));
         StepTraces.Roles roles = traces.of(layout);
-        int here = Math.min(perNode, layout.ranks());
-        Timeline timeline = new StepModel(costs(layout, here), collectives, perNode, launch(layout))
+        Timeline timeline = new StepModel(costs(layout), collectives, perNode, launch(layout))
             .simulate(grid, roles.traces());
         Map<String, Double> breakdown = StepModel.breakdown(timeline);
-        double loader = loader(layout, here);
+        double loader = loader(layout);
         breakdown.put("loader", Math.max(0, loader - timeline.end()));
-        long sharers = machine.isGpu() ? 1 : here;
+        long sharers = machine.isGpu() ? 1 : perNode;
         long other = request.program() == Program.TUTORIAL ? 0
             : (long) (GIB * (machine.value(MachineKeys.DRIVER)
                 + MemoryCheck.communicators(grid, 0) * machine.value(MachineKeys.COMMUNICATOR)));
@@ -116,9 +115,9 @@ public final class Planner {
             capacity, Math.max(timeline.end(), loader), error(), breakdown, timeline);
     }
 
-    private OperationCosts costs(PlanLayout layout, int here) {
+    private OperationCosts costs(PlanLayout layout) {
         return request.program() == Program.TUTORIAL ? new TutorialCosts(machine, layout.precision() != AmpMode.NONE)
-            : new IsobarCosts(machine, here);
+            : new IsobarCosts(machine, perNode);
     }
 
     /** The tutorial's launches are part of its recorded rates, a CPU's of its measured operations. */
@@ -128,9 +127,9 @@ public final class Planner {
     }
 
     /** Seconds in which the loaders supply a batch: all ranks of a model read the same samples. */
-    private double loader(PlanLayout layout, int here) {
+    private double loader(PlanLayout layout) {
         double bytes = layout.localBatch() * (double) UnplannedMemory.sampleBytes(request);
-        double rate = Math.min(machine.value(MachineKeys.LOADER), machine.value(MachineKeys.NODE_LOADER) / here);
+        double rate = Math.min(machine.value(MachineKeys.LOADER), machine.value(MachineKeys.NODE_LOADER) / perNode);
         return bytes / (rate * 1e9);
     }
 

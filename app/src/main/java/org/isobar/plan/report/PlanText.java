@@ -16,7 +16,6 @@ import org.isobar.plan.Plan;
 import org.isobar.plan.PlanLayout;
 import org.isobar.plan.PlannedLayout;
 import org.isobar.plan.Program;
-import org.isobar.plan.machine.MachineKeys;
 
 /**
  * A plan as text.
@@ -31,6 +30,7 @@ public record PlanText(Plan plan) {
     private static final int HOUR = 3600;
     private static final int MOST_ROWS = 20;
     private static final int MOST_REASONS = 6;
+    private static final int SCRIPT_TASKS = 4; // of a node, in the submit scripts
 
     /** The head of the ranked table. */
     public List<String> columns() {
@@ -134,12 +134,10 @@ public record PlanText(Plan plan) {
     /** The command that runs a layout: sbatch for GPUs, launch for processes of this machine. */
     public String command(PlanLayout layout, List<String> options) {
         List<String> words = new ArrayList<>();
-        int perNode = (int) plan.request().machine().value(MachineKeys.RANKS_PER_NODE);
-        boolean gpu = plan.request().machine().isGpu();
-        if (gpu) {
-            words.addAll(List.of("sbatch", "--nodes", String.valueOf(Math.ceilDiv(layout.ranks(), perNode))));
-            if (layout.ranks() < perNode || perNode != 4) {
-                int tasks = Math.min(layout.ranks(), perNode);
+        if (plan.request().machine().isGpu()) {
+            int tasks = plan.request().ranksPerNode();
+            words.addAll(List.of("sbatch", "--nodes", String.valueOf(plan.request().nodes())));
+            if (tasks != SCRIPT_TASKS) {
                 words.addAll(List.of("--ntasks-per-node", String.valueOf(tasks), "--gpus-per-node",
                     String.valueOf(tasks)));
             }

@@ -78,6 +78,18 @@ class PlanCommandTest {
         assertTrue(said.out.contains("submit_pm_mp.sh --config=mp --tensor_parallel=4 --context_parallel=1"), said.out);
     }
 
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "perlmutter-a100-40|6|sbatch --nodes 2 --ntasks-per-node 3 --gpus-per-node 3 submit_pm_",
+        "h100-sxm|12|sbatch --nodes 2 --ntasks-per-node 6 --gpus-per-node 6 submit_pm_",
+        "h100-sxm|16|sbatch --nodes 2 --ntasks-per-node 8 --gpus-per-node 8 submit_pm_",
+        "perlmutter-a100-40|8|sbatch --nodes 2 submit_pm_"})
+    void theCommandStartsAsManyTasksAsThereAreRanks(String machine, String ranks, String command) {
+        Said said = run("--config=tiny", "--machine=" + machine, "--gpus=" + ranks, "--global_batch_size=" + ranks);
+        assertEquals(0, said.code, said.err);
+        assertTrue(said.out.contains("Best: " + command), said.out);
+    }
+
     @Test
     void proposesMicroBatchesWhereABatchDoesNotFit() {
         Said said = run("--config=mp", "--machine=perlmutter-a100-40", "--gpus=1");
