@@ -134,7 +134,7 @@ final class LayoutSpace {
             ProcessGrid.of(request.fixed().order().get(), sizes);
             return List.of(request.fixed().order().get());
         }
-        Set<List<GroupSpan>> seen = new LinkedHashSet<>();
+        Set<List<Set<GroupSpan>>> seen = new LinkedHashSet<>();
         for (List<Axis> order : permutations(List.copyOf(sizes.keySet()))) {
             String name = order.stream().map(Axis::toString).collect(Collectors.joining("-"));
             ProcessGrid grid = name.isEmpty() ? ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, sizes)
@@ -146,10 +146,9 @@ final class LayoutSpace {
         return orders;
     }
 
-    private List<GroupSpan> spans(ProcessGrid grid) {
-        int perNode = request.ranksPerNode();
+    private List<Set<GroupSpan>> spans(ProcessGrid grid) {
         return Stream.of(List.of(Axis.TP), List.of(Axis.CP), List.of(Axis.DP), List.of(Axis.DP, Axis.CP))
-            .map(axes -> GroupSpan.of(grid.group(0, axes), perNode)).toList();
+            .map(axes -> GroupSpan.of(grid, axes, request.ranksPerNode())).toList();
     }
 
     private static List<List<Axis>> permutations(List<Axis> axes) {

@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
@@ -23,7 +24,8 @@ import org.isobar.plan.trace.StepTrace;
 /**
  * The time of a step from the traces of its roles. Ranks of one role issue the same and are simulated once: a role is
  * a part of the tokens, of which the last can differ from the others. On a CPU, computation waits for each collective
- * at once: its messages take the cores that would compute meanwhile.
+ * at once: its messages take the cores that would compute meanwhile. A collective takes as long as in the group along
+ * its axes that lies on nodes in the costliest way, for which the other groups wait in a later collective.
  *
  * @param operations   costs of operations
  * @param collectives  costs of collectives
@@ -41,7 +43,7 @@ record StepModel(OperationCosts operations, CollectiveCosts collectives, int ran
      * @return the timeline of the slowest role
      */
     Timeline simulate(ProcessGrid grid, List<StepTrace> traces) {
-        Map<String, GroupSpan> spans = new HashMap<>();
+        Map<String, Set<GroupSpan>> spans = new HashMap<>();
         List<SimulatedRank> ranks = new ArrayList<>();
         int here = Math.min(ranksPerNode, grid.worldSize());
         List<Integer> everyRole = new ArrayList<>();
@@ -55,7 +57,7 @@ record StepModel(OperationCosts operations, CollectiveCosts collectives, int ran
             for (int i = 0; i < issued.size(); i++) {
                 StepEvent event = issued.get(i);
                 if (event instanceof StepEvent.Issue issue) {
-                    spans.computeIfAbsent(issue.group(), name -> span(grid, name));
+                    spans.computeIfAbsent(issue.group(), name -> spans(grid, name));
                     groups.put(issue.group(), issue.group().contains("cp") ? everyRole : List.of(role));
                 }
                 timed(event, issued.subList(i + 1, issued.size()), spans, here, events);
@@ -72,7 +74,7 @@ record StepModel(OperationCosts operations, CollectiveCosts collectives, int ran
             .anyMatch(StepEvent.Operation.class::isInstance);
     }
 
-    private void timed(StepEvent event, List<StepEvent> later, Map<String, GroupSpan> spans, int here,
+    private void timed(StepEvent event, List<StepEvent> later, Map<String, Set<GroupSpan>> spans, int here,
         List<TimedEvent> events) {
         switch (event) {
             case StepEvent.Operation operation -> {
@@ -83,13 +85,12 @@ record StepModel(OperationCosts operations, CollectiveCosts collectives, int ran
                 }
             }
             case StepEvent.Issue issue -> {
-                GroupSpan span = spans.get(issue.group());
                 boolean shares = !collectives.machine().isGpu();
-                double seconds = shares && overlaps(issue.number(), later)
-                    ? collectives.overlappedSeconds(issue.kind(), span, issue.bytes(), issue.even())
-                    : collectives.seconds(issue.kind(), span, issue.bytes(), issue.even());
-                events.add(new TimedEvent.Issue(issue.number(), issue.group(),
-                    collectives.sharing(span, here) * seconds));
+                boolean overlapped = shares && overlaps(issue.number(), later);
+                double seconds = spans.get(issue.group()).stream()
+                    .mapToDouble(span -> collectives.sharing(span, here) * seconds(issue, span, overlapped)).max()
+                    .orElseThrow();
+                events.add(new TimedEvent.Issue(issue.number(), issue.group(), seconds));
                 if (shares) { // the cores that would compute meanwhile carry the messages
                     events.add(new TimedEvent.Await(issue.number()));
                 }
@@ -98,10 +99,15 @@ record StepModel(OperationCosts operations, CollectiveCosts collectives, int ran
         }
     }
 
-    private GroupSpan span(ProcessGrid grid, String group) {
+    private double seconds(StepEvent.Issue issue, GroupSpan span, boolean overlapped) {
+        return overlapped ? collectives.overlappedSeconds(issue.kind(), span, issue.bytes(), issue.even())
+            : collectives.seconds(issue.kind(), span, issue.bytes(), issue.even());
+    }
+
+    private Set<GroupSpan> spans(ProcessGrid grid, String group) {
         List<Axis> axes = Arrays.stream(group.split("-")).map(name -> Axis.valueOf(name.toUpperCase(Locale.ROOT)))
             .toList();
-        return GroupSpan.of(grid.group(0, axes), ranksPerNode);
+        return GroupSpan.of(grid, axes, ranksPerNode);
     }
 
     /** The name of a part of the breakdown. */

@@ -16,6 +16,7 @@ import org.isobar.plan.simulate.Timeline;
 import org.isobar.plan.trace.StepEvent;
 import org.isobar.plan.trace.StepTrace;
 import org.isobar.tensor.DType;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -72,5 +73,17 @@ class StepModelTest {
         Timeline timeline = simulate(machine, 3, collectives, 2, allReduce(0), allReduce(1), new StepEvent.Await(0),
             new StepEvent.Await(1), allReduce(2), operation(), operation(), new StepEvent.Await(2));
         assertEquals(step, timeline.end(), NONE);
+    }
+
+    /** Of 12 ranks on nodes of four, cp 3 has groups within a node and groups on two nodes, for which all wait. */
+    @Test
+    void theGroupThatCrossesNodesCounts() {
+        Machine machine = MachineFile.load("perlmutter-a100-40").with(CollectiveTable.of(List.of(
+            new CollectiveTable.Row("allreduce", 1, 3, BYTES, 1), new CollectiveTable.Row("allreduce", 2, 2, BYTES, 5))));
+        Timeline timeline = new StepModel(_ -> 0, new CollectiveCosts(machine), 4, 0).simulate(
+            ProcessGrid.of("cp-dp", Map.of(Axis.CP, 3, Axis.DP, 4)), List.of(new StepTrace(List.of(
+                new StepEvent.Issue(0, "cp", Kind.ALL_REDUCE, BYTES, true, StepEvent.Phase.FORWARD),
+                new StepEvent.Await(0)))));
+        assertEquals(5, timeline.end(), NONE);
     }
 }
