@@ -54,6 +54,9 @@ public final class PlanCommand implements Runnable {
     private static final Set<String> LAYOUT = Set.of("tensor_parallel", "context_parallel", "parallel_order",
         "pipeline_parallel", "local_batch_size", "run_num", "resume", "noddp");
     private static final String GLOBAL_BATCH = "global_batch_size";
+    /** The options of plan that fix what these keys say, for which {@code train} has options. */
+    private static final Map<String, String> FIXED_BY_OPTION = Map.of("tensor_parallel", "tensor_parallel",
+        "context_parallel", "context_parallel", "parallel_order", "parallel_order", "local_batch_size", GLOBAL_BATCH);
     private static final Set<String> VARIED = Set.of("amp_mode", "recompute", "enable_cuda_graphs",
         "accumulate_steps");
 
@@ -201,11 +204,12 @@ public final class PlanCommand implements Runnable {
         environment.keySet().removeAll(Set.of("RANK", "WORLD_SIZE", "LOCAL_RANK", "SLURM_PROCID", "SLURM_NTASKS"));
         ConfigRequest request = ConfigOptions.request(spec.commandLine().getParseResult(),
             new ProgramContext(context.home(), environment));
+        checkLayoutIsNotSet(request);
         RunConfig config = ConfigLoader.load(globalBatch == null ? request
             : request.with(GLOBAL_BATCH, globalBatch.toString()));
         return new PlanRequest(config, known, program, ranks, new PlanRequest.Fixed(
             positive("--tensor_parallel", tensorParallel), positive("--context_parallel", contextParallel),
-            Optional.ofNullable(order), varied()));
+            Optional.ofNullable(order), varied(request)));
     }
 
     private static Optional<Integer> positive(String option, Integer value) {
@@ -215,9 +219,15 @@ public final class PlanCommand implements Runnable {
         return Optional.ofNullable(value);
     }
 
+    /** The layout follows from the options of plan: a value of {@code --set} would override the one that is planned. */
+    private static void checkLayoutIsNotSet(ConfigRequest request) {
+        request.overrides().keySet().stream().filter(FIXED_BY_OPTION::containsKey).findFirst().ifPresent(key -> {
+            throw new UserException("plan takes no --set " + key + "; give it --" + FIXED_BY_OPTION.get(key));
+        });
+    }
+
     /** Keys with a given value, of which no other is planned. */
-    private Set<String> varied() {
-        return ConfigOptions.settings(spec.commandLine().getParseResult()).keySet().stream().filter(VARIED::contains)
-            .collect(Collectors.toUnmodifiableSet());
+    private static Set<String> varied(ConfigRequest request) {
+        return request.overrides().keySet().stream().filter(VARIED::contains).collect(Collectors.toUnmodifiableSet());
     }
 }

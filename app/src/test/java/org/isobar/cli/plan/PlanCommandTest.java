@@ -1,6 +1,7 @@
 package org.isobar.cli.plan;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -91,6 +92,18 @@ class PlanCommandTest {
     }
 
     @Test
+    void whatSetGivesIsFixed() throws IOException {
+        Path json = directory.resolve("plan.json");
+        Said said = run("--config=tiny", "--machine=perlmutter-a100-40", "--gpus=2", "--json=" + json,
+            "--set=amp_mode=none", "--set", "enable_cuda_graphs=false");
+        assertEquals(0, said.code, said.err);
+        for (JsonNode layout : JsonMapper.builder().build().readTree(json.toFile()).get("layouts")) {
+            assertEquals("none", layout.get("precision").asText());
+            assertFalse(layout.get("graphs").asBoolean());
+        }
+    }
+
+    @Test
     void proposesMicroBatchesWhereABatchDoesNotFit() {
         Said said = run("--config=mp", "--machine=perlmutter-a100-40", "--gpus=1");
         assertEquals(0, said.code, said.err);
@@ -104,6 +117,8 @@ class PlanCommandTest {
         "--machine=perlmutter-a100-40 --gpus=0|--gpus=0: from 1",
         "--machine=perlmutter-a100-40 --gpus=64 --global_batch_size=3 --context_parallel=1|a multiple of 8 has one",
         "--machine=perlmutter-a100-40 --gpus=2 --set embed_dim=65536|no layout fits into the memory",
+        "--machine=perlmutter-a100-40 --gpus=2 --set=tensor_parallel=2|plan takes no --set tensor_parallel; give it --t",
+        "--machine=perlmutter-a100-40 --gpus=2 --set=local_batch_size=2|give it --global_batch_size",
         "--machine=perlmutter-a100-40 --gpus=2 --explain=3x1x1|there is no such layout",
         "--validate=never.md --validate_calibrations --machine=cpu-2-cores|--validate takes no --machine",
         "--validate=never.md --validate_calibrations=0|--validate_calibrations=0 must be at least 1",
