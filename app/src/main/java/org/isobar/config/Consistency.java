@@ -79,21 +79,20 @@ final class Consistency {
         }
     }
 
-    /** A captured step keeps the masks of the step that was captured, and cannot hold work of the host. */
+    /** Rejects CUDA graphs where steps cannot be captured. */
     static void checkGraphs(Settings settings, int worldSize) {
         if (!settings.get(TRAINING.enableCudaGraphs) || settings.get(RUN.device) == Backend.CPU) {
             return;
         }
-        String asked = settings.describe(TRAINING.enableCudaGraphs) + ", but ";
-        if (settings.get(MODEL.dropout) > 0) {
-            throw settings.fail(asked + settings.describe(MODEL.dropout)
-                + ": a graph would repeat the same dropout masks in every step; set dropout to 0 or remove "
-                + "enable_cuda_graphs.");
-        }
-        if (worldSize > 1 && settings.get(LAUNCH.commBackend) == CommBackend.HOST) {
-            throw settings.fail(asked + settings.describe(LAUNCH.commBackend)
-                + ": a CUDA graph cannot hold collectives through host memory; remove one of them.");
-        }
+        GraphObstacle.of(settings.get(MODEL.dropout), settings.get(LAUNCH.commBackend), worldSize)
+            .ifPresent(obstacle -> {
+                throw settings.fail(settings.describe(TRAINING.enableCudaGraphs) + ", but " + switch (obstacle) {
+                    case DROPOUT -> settings.describe(MODEL.dropout) + ": " + obstacle.reason()
+                        + "; set dropout to 0 or remove enable_cuda_graphs.";
+                    case HOST_COLLECTIVES -> settings.describe(LAUNCH.commBackend) + ": " + obstacle.reason()
+                        + "; remove one of them.";
+                });
+            });
     }
 
     /** The backend of collectives must support the device. */

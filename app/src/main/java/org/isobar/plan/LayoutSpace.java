@@ -13,6 +13,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
+import org.isobar.config.GraphObstacle;
 import org.isobar.config.keys.AmpMode;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
@@ -42,6 +43,7 @@ final class LayoutSpace {
             leftOut.add(new LeftOut(configured.name().toLowerCase(Locale.ROOT),
                 "this CPU has no such products, and trains in fp32"));
         }
+        graphObstacle().ifPresent(obstacle -> leftOut.add(new LeftOut("CUDA graphs", obstacle.reason())));
         for (int tp : divisors(request.ranks(), request.fixed().tp())) {
             if (heads % tp != 0 || request.model().hidden() % tp != 0) {
                 leftOut.add(new LeftOut("tp " + tp, "does not divide the " + heads + " heads"));
@@ -121,8 +123,18 @@ final class LayoutSpace {
 
     private List<Boolean> graphs() {
         boolean configured = request.config().training().enableCudaGraphs();
-        return request.program() == Program.TUTORIAL || !request.machine().isGpu() ? List.of(false)
+        List<Boolean> choices = !canHaveGraphs() ? List.of(false)
             : request.fixed().keys().contains("enable_cuda_graphs") ? List.of(configured) : List.of(false, true);
+        return choices.stream().filter(graphs -> !graphs || graphObstacle().isEmpty()).toList();
+    }
+
+    private boolean canHaveGraphs() {
+        return request.program() == Program.ISOBAR && request.machine().isGpu();
+    }
+
+    private Optional<GraphObstacle> graphObstacle() {
+        return !canHaveGraphs() ? Optional.empty() : GraphObstacle.of(request.model().dropout(),
+            request.config().parallel().carrier(), request.ranks());
     }
 
     /** One order of each kind: orders in which all groups span the same nodes are the same. */

@@ -169,8 +169,9 @@ public record PlanText(Plan plan) {
         if (layout.accumulate() != plan.request().config().training().microBatches()) {
             words.add("--accumulate=" + layout.accumulate());
         }
-        if (layout.graphs() && !plan.request().config().training().enableCudaGraphs()) {
-            words.add("--enable_cuda_graphs");
+        if (plan.request().machine().isGpu()
+            && layout.graphs() != plan.request().config().training().enableCudaGraphs()) {
+            words.add(layout.graphs() ? "--enable_cuda_graphs" : "--enable_cuda_graphs=false");
         }
         return words;
     }

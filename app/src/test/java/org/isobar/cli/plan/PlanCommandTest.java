@@ -103,6 +103,24 @@ class PlanCommandTest {
         }
     }
 
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "dropout=0.1|Left out: CUDA graphs: a graph would repeat the same dropout masks",
+        "comm_backend=host|Left out: CUDA graphs: a CUDA graph cannot hold collectives"})
+    void plansNoGraphsThatTrainingRefuses(String setting, String reason) {
+        Said said = run("--config=tiny", "--machine=perlmutter-a100-40", "--gpus=2", "--set=" + setting);
+        assertEquals(0, said.code, said.err);
+        assertTrue(said.out.contains(reason) && !said.out.contains("--enable_cuda_graphs"), said.out);
+    }
+
+    @Test
+    void thePrintedCommandTurnsGraphsOffThatItsPresetHas() throws IOException {
+        Path presets = Files.writeString(directory.resolve("my.yaml"), Files.readString(Path.of("../config/ViT.yaml"))
+            + "graphs:\n  <<: *demo\n  enable_cuda_graphs: true\n  comm_backend: host\n");
+        Said said = run("--yaml_config=" + presets, "--config=graphs", "--machine=perlmutter-a100-40", "--gpus=2");
+        assertTrue(said.out.contains(" --enable_cuda_graphs=false "), said.out + said.err);
+    }
+
     @Test
     void proposesMicroBatchesWhereABatchDoesNotFit() {
         Said said = run("--config=mp", "--machine=perlmutter-a100-40", "--gpus=1");
@@ -119,6 +137,7 @@ class PlanCommandTest {
         "--machine=perlmutter-a100-40 --gpus=2 --set embed_dim=65536|no layout fits into the memory",
         "--machine=perlmutter-a100-40 --gpus=2 --set=tensor_parallel=2|plan takes no --set tensor_parallel; give it --t",
         "--machine=perlmutter-a100-40 --gpus=2 --set=local_batch_size=2|give it --global_batch_size",
+        "--machine=perlmutter-a100-40 --gpus=2 --comm_backend=host --enable_cuda_graphs|possible: CUDA graphs a CUDA graph",
         "--machine=perlmutter-a100-40 --gpus=2 --explain=3x1x1|there is no such layout",
         "--validate=never.md --validate_calibrations --machine=cpu-2-cores|--validate takes no --machine",
         "--validate=never.md --validate_calibrations=0|--validate_calibrations=0 must be at least 1",
