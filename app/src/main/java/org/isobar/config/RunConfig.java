@@ -12,6 +12,7 @@ import org.isobar.backend.DeviceOptions;
 import org.isobar.backend.cuda.ops.CudaOptions;
 import org.isobar.data.DatasetConfig;
 import org.isobar.device.ProductAlgorithms;
+import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.model.ModelSpec;
@@ -92,6 +93,16 @@ public record RunConfig(
             ranks.masterAddress(), ranks.masterPort(), ranks.severalNodes());
         return new RunConfig(name, yamlFile, model, other, data, parallel, process, grid, output, checkpoint, device,
             threads, cuda, attention, products, entries, unused);
+    }
+
+    /** Whether the run saves checkpoints. */
+    public boolean savesCheckpoints() {
+        return checkpoint.keep() > 0 && !trainsReplicasIndependently();
+    }
+
+    /** Whether each data-parallel replica trains a model of its own. */
+    public boolean trainsReplicasIndependently() {
+        return parallel.noddp() && grid.size(Axis.DP) > 1;
     }
 
     /** Whether rank 0 proves at the start that the ranks will issue matching collectives. */

@@ -20,12 +20,15 @@ import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.StepLaunch;
 import org.isobar.train.step.StepOptions;
 
-/** The traces of a request's layouts. Layouts that differ only in order and number of replicas have the same. */
+/**
+ * The traces of a request's layouts. Layouts that differ only in order have the same, and on a GPU those that differ in
+ * the number of replicas: on a CPU it determines the share of a checkpoint that a rank copies.
+ */
 final class StepTraces {
     private final PlanRequest request;
     private final Map<Key, Roles> known = new ConcurrentHashMap<>();
 
-    private record Key(int tp, int cp, boolean replicated, int batch, int accumulate, AmpMode precision,
+    private record Key(int tp, int cp, int dp, int batch, int accumulate, AmpMode precision,
         Recompute recompute) { }
 
     /**
@@ -33,7 +36,7 @@ final class StepTraces {
      *
      * @param traces       of the first part of the tokens, and of the last if it differs
      * @param plannedBytes bytes of the arenas
-     * @param otherBytes   bytes of inputs and workspace
+     * @param otherBytes   bytes of inputs and workspace, and of the copy of a checkpoint
      */
     record Roles(List<StepTrace> traces, long plannedBytes, long otherBytes) { }
 
@@ -43,8 +46,9 @@ final class StepTraces {
 
     /** The traces of a layout; safe for use by several threads. */
     Roles of(PlanLayout layout) {
-        return known.computeIfAbsent(new Key(layout.tp(), layout.cp(), layout.dp() > 1,
-            layout.localBatch() / layout.accumulate(), layout.accumulate(), layout.precision(), layout.recompute()),
+        int dp = request.machine().isGpu() ? Math.min(layout.dp(), 2) : layout.dp();
+        return known.computeIfAbsent(new Key(layout.tp(), layout.cp(), dp, layout.localBatch() / layout.accumulate(),
+            layout.accumulate(), layout.precision(), layout.recompute()),
             key -> request.program() == Program.ISOBAR ? dry(key) : tutorial(key, layout));
     }
 
@@ -57,19 +61,20 @@ final class StepTraces {
 
     private Roles dry(Key key) {
         ProcessGrid grid = ProcessGrid.of(ProcessGrid.DEFAULT_ORDER,
-            Map.of(Axis.TP, key.tp, Axis.CP, key.cp, Axis.DP, key.replicated ? 2 : 1));
+            Map.of(Axis.TP, key.tp, Axis.CP, key.cp, Axis.DP, key.dp));
         boolean even = request.model().tokens() % key.cp == 0;
         List<Integer> ranks = even ? List.of(0) : List.of(0, key.tp * (key.cp - 1));
         List<StepTrace> traces = new ArrayList<>();
         long planned = 0;
-        long workspace = 0;
+        long other = 0;
         for (int rank : ranks) {
             DryStep step = DryStep.of(request.model().with(key.recompute), key.batch, options(key), grid, rank);
             traces.add((sumsInProduct(key) ? step.trace() : step.trace().separated()).accumulated(key.accumulate));
             planned = Math.max(planned, step.memory().bytes());
-            workspace = Math.max(workspace, UnplannedMemory.workspaceBytes(request, step.memory().footprint()));
+            other = Math.max(other, UnplannedMemory.workspaceBytes(request, step.memory().footprint())
+                + UnplannedMemory.checkpointBytes(request, step.memory()));
         }
-        return new Roles(traces, planned, workspace + UnplannedMemory.inputBytes(request, key.batch));
+        return new Roles(traces, planned, other + UnplannedMemory.inputBytes(request, key.batch));
     }
 
     /** Whether a product that is a weight's gradient sums that of the bias, or the two were measured together. */

@@ -5,6 +5,7 @@ import org.isobar.backend.cuda.ops.CudaTensorOps;
 import org.isobar.data.DataLoader;
 import org.isobar.device.Footprint;
 import org.isobar.plan.machine.MachineKeys;
+import org.isobar.train.memory.MemoryPlan;
 
 /** Memory of a rank besides its arenas. */
 final class UnplannedMemory {
@@ -17,6 +18,11 @@ final class UnplannedMemory {
     static long workspaceBytes(PlanRequest request, Footprint footprint) {
         return request.machine().isGpu() ? CudaTensorOps.workspaceBytes(CAPABILITY, footprint, request.config().cuda())
             : CpuTensorOps.workspaceBytes(footprint, (int) request.machine().value(MachineKeys.CORES));
+    }
+
+    /** Bytes of the copy of a checkpoint. It is in host memory, so it takes none of a GPU. */
+    static long checkpointBytes(PlanRequest request, MemoryPlan memory) {
+        return request.machine().isGpu() || !request.config().savesCheckpoints() ? 0 : memory.savedBytes();
     }
 
     /** Bytes of the batches: on a GPU of two, on a CPU of those that the two loaders hold. */

@@ -82,7 +82,7 @@ public final class CollectiveProof {
     /** The events that can happen: a run that saves no checkpoints does not stop on request. */
     private Stream<Event> events() {
         return config.grid().worldSize() == 1 ? Stream.of() : Stream.of(Event.values())
-            .filter(event -> TrainingSession.savesCheckpoints(config) || !event.isStop());
+            .filter(event -> config.savesCheckpoints() || !event.isStop());
     }
 
     /** Rehearses all courses of one rank of each role, while there is time, but at least of two to compare. */

@@ -96,7 +96,7 @@ final class CollectiveRehearsal implements AutoCloseable {
                 train(own, replica, event, scenario, recorder, communicators);
                 ParameterStore parameters = replica.model().parameters();
                 return new Recorded(recorder.trace(), new GradientCover(own.grid(), parameters.gradients(),
-                    parameters.ranges(), TrainingSession.trainsReplicasIndependently(own)));
+                    parameters.ranges(), own.trainsReplicasIndependently()));
             }
         }
     }
@@ -120,7 +120,7 @@ final class CollectiveRehearsal implements AutoCloseable {
 
     private void train(RunConfig own, Replica replica, DryScenario.Event event, DryScenario scenario,
         TraceRecorder recorder, Communicators communicators) {
-        CheckpointSaver saver = TrainingSession.savesCheckpoints(own)
+        CheckpointSaver saver = own.savesCheckpoints()
             ? new DrySaver(scenario, own.checkpoint(), recorder::phase) : CheckpointSaver.NONE;
         RunReport report = new RunReport(screen, log, Optional.empty(), RunMetrics.none(), Path.of(""),
             own.training().globalBatchSize(),

@@ -118,7 +118,7 @@ public final class TrainingRun {
             config.training().microBatches(), options(device).compute(),
             new MemoryCheck.Member(config.grid(), rank, config.parallel().carrier()),
             new RunInputs(config, device).memory(),
-            TrainingSession.savesCheckpoints(config) ? MemoryCheck.Saving.CHECKPOINTS : MemoryCheck.Saving.NOTHING);
+            config.savesCheckpoints() ? MemoryCheck.Saving.CHECKPOINTS : MemoryCheck.Saving.NOTHING);
         return MemoryCheck.require(device, run,
             MemoryBudget.of(config.training().memoryLimit(), device.memory().available() / sharers));
     }

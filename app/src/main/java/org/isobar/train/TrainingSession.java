@@ -145,8 +145,8 @@ final class TrainingSession {
                     log.info("Earlier checkpoints of later iterations were moved to " + aside));
             }
         }
-        if (!savesCheckpoints(config)) {
-            log.info("No checkpoints: " + (trainsReplicasIndependently(config) ? "--noddp" : "keep is 0"));
+        if (!config.savesCheckpoints()) {
+            log.info("No checkpoints: " + (config.trainsReplicasIndependently() ? "--noddp" : "keep is 0"));
             return CheckpointSaver.NONE;
         }
         Snapshot snapshot = new Snapshot(replica.model().device(), replica.step().state().share(config.grid(), rank),
@@ -226,16 +226,6 @@ final class TrainingSession {
         }
     }
 
-    /** Whether a run with this configuration saves checkpoints. */
-    static boolean savesCheckpoints(RunConfig config) {
-        return config.checkpoint().keep() > 0 && !trainsReplicasIndependently(config);
-    }
-
-    /** Whether each data-parallel replica trains a model of its own. */
-    static boolean trainsReplicasIndependently(RunConfig config) {
-        return config.parallel().noddp() && config.grid().size(Axis.DP) > 1;
-    }
-
     /** The options of a step. A trace has each operation, so its steps are not launched as graphs. */
     private StepOptions options(Device device) {
         StepOptions options = StepOptions.of(config.training(), device, gradientSync());
@@ -247,7 +237,7 @@ final class TrainingSession {
     }
 
     private GradientSync.Options gradientSync() {
-        if (trainsReplicasIndependently(config)) {
+        if (config.trainsReplicasIndependently()) {
             log.info("--noddp: the %d data-parallel replicas train independently, their gradients are not reduced"
                 .formatted(config.grid().size(Axis.DP)));
         }
@@ -257,7 +247,7 @@ final class TrainingSession {
     /** How a run with this configuration reduces gradients. */
     static GradientSync.Options gradientOptions(RunConfig config) {
         return new GradientSync.Options(config.parallel().bucketCapMb(),
-            trainsReplicasIndependently(config) ? GradientSync.Replicas.APART : GradientSync.Replicas.TOGETHER);
+            config.trainsReplicasIndependently() ? GradientSync.Replicas.APART : GradientSync.Replicas.TOGETHER);
     }
 
     private ChannelTags tags() {
