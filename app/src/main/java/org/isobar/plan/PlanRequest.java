@@ -3,8 +3,10 @@ package org.isobar.plan;
 import java.util.Optional;
 import java.util.Set;
 
+import org.isobar.config.ConfigRequest;
 import org.isobar.config.RunConfig;
 import org.isobar.config.keys.AmpMode;
+import org.isobar.distributed.ProcessGrid;
 import org.isobar.fault.UserException;
 import org.isobar.plan.machine.Machine;
 import org.isobar.plan.machine.MachineKeys;
@@ -39,6 +41,12 @@ public record PlanRequest(RunConfig config, Machine machine, Program program, in
         if (!(config.model() instanceof VitConfig)) {
             throw new UserException("plan knows the shapes of architecture vit; give a preset with it");
         }
+    }
+
+    /** The configuration that {@code run} has in one process, whatever layout it gives. */
+    public static ConfigRequest ofOneProcess(ConfigRequest run) {
+        return run.with("tensor_parallel", "1").with("context_parallel", "1").with("local_batch_size", "None")
+            .with("noddp", "false").with("parallel_order", ProcessGrid.DEFAULT_ORDER);
     }
 
     /** The model. */

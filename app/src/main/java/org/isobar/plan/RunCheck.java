@@ -63,9 +63,8 @@ public record RunCheck(PlannedLayout planned, double samplesPerSecond, int epoch
     }
 
     private static RunConfig config(Path file) {
-        return ConfigLoader.load(new ConfigRequest(file, new YamlFile(file).names().getFirst(), Map.of())
-            .with("tensor_parallel", "1").with("context_parallel", "1").with("local_batch_size", "None")
-            .with("noddp", "false").with("parallel_order", "tp-cp-dp"));
+        return ConfigLoader.load(PlanRequest.ofOneProcess(
+            new ConfigRequest(file, new YamlFile(file).names().getFirst(), Map.of())));
     }
 
     /** The order of the axes that the run's configuration has. */

@@ -23,6 +23,7 @@ import org.isobar.config.ConfigRequest;
 import org.isobar.config.RunConfig;
 import org.isobar.config.keys.Key;
 import org.isobar.config.keys.Keys;
+import org.isobar.config.yaml.YamlFile;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.plan.Plan;
@@ -40,6 +41,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar plan}: predicts memory and speed of a run in every layout of its processes. */
@@ -127,8 +129,9 @@ public final class PlanCommand implements Runnable {
             validate(out);
             return;
         }
-        Plan plan = Planner.plan(request());
-        PlanText text = new PlanText(plan);
+        ConfigRequest run = run(spec.commandLine().getParseResult());
+        Plan plan = Planner.plan(request(run));
+        PlanText text = new PlanText(plan, new YamlFile(run.yamlFile()).preset(run.preset()).keySet());
         text.introduction().forEach(out::println);
         List<List<String>> table = new ArrayList<>(List.of(text.columns()));
         table.addAll(text.rows());
@@ -191,7 +194,16 @@ public final class PlanCommand implements Runnable {
         return options;
     }
 
-    private PlanRequest request() {
+    /** The run whose layout is planned, outside a job. */
+    private ConfigRequest run(ParseResult parsed) {
+        Map<String, String> environment = new HashMap<>(context.environment());
+        environment.keySet().removeAll(Set.of("RANK", "WORLD_SIZE", "LOCAL_RANK", "SLURM_PROCID", "SLURM_NTASKS"));
+        ConfigRequest run = ConfigOptions.request(parsed, new ProgramContext(context.home(), environment));
+        checkLayoutIsNotSet(run);
+        return run;
+    }
+
+    private PlanRequest request(ConfigRequest run) {
         if (machine == null || ranks == null) {
             throw new UserException("plan needs --machine, one of " + String.join(", ", MachineFile.SHIPPED)
                 + " or a file, and --gpus, the number of GPUs");
@@ -200,16 +212,11 @@ public final class PlanCommand implements Runnable {
             throw new UserException("--gpus=" + ranks + ": from 1 to " + MOST_RANKS + " are planned");
         }
         Machine known = MachineFile.load(machine);
-        Map<String, String> environment = new HashMap<>(context.environment());
-        environment.keySet().removeAll(Set.of("RANK", "WORLD_SIZE", "LOCAL_RANK", "SLURM_PROCID", "SLURM_NTASKS"));
-        ConfigRequest request = ConfigOptions.request(spec.commandLine().getParseResult(),
-            new ProgramContext(context.home(), environment));
-        checkLayoutIsNotSet(request);
-        RunConfig config = ConfigLoader.load(globalBatch == null ? request
-            : request.with(GLOBAL_BATCH, globalBatch.toString()));
+        RunConfig config = ConfigLoader.load(PlanRequest.ofOneProcess(globalBatch == null ? run
+            : run.with(GLOBAL_BATCH, globalBatch.toString())));
         return new PlanRequest(config, known, program, ranks, new PlanRequest.Fixed(
             positive("--tensor_parallel", tensorParallel), positive("--context_parallel", contextParallel),
-            Optional.ofNullable(order), varied(request)));
+            Optional.ofNullable(order), varied(run)));
     }
 
     private static Optional<Integer> positive(String option, Integer value) {

@@ -8,6 +8,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import org.isobar.config.keys.AmpMode;
 import org.isobar.nn.Recompute;
@@ -20,9 +21,10 @@ import org.isobar.plan.Program;
 /**
  * A plan as text.
  *
- * @param plan the plan
+ * @param plan   the plan
+ * @param preset the keys that the preset gives; the command replaces the layout among them
  */
-public record PlanText(Plan plan) {
+public record PlanText(Plan plan, Set<String> preset) {
     /** The label of every figure for a GPU on which Isobar has not been measured. */
     public static final String UNVALIDATED = "not validated on a GPU";
     private static final double GIB = 1L << 30;
@@ -147,15 +149,27 @@ public record PlanText(Plan plan) {
         }
         words.add("--config=" + plan.request().config().name());
         words.addAll(options);
-        if (layout.tp() * layout.cp() > 1) {
-            words.add("--tensor_parallel=" + layout.tp());
-            words.add("--context_parallel=" + layout.cp());
-            words.add("--parallel_order=" + layout.order());
-        }
+        words.addAll(division(layout));
         if (plan.request().program() == Program.ISOBAR) {
             words.addAll(changed(layout));
         }
         return String.join(" ", words);
+    }
+
+    private List<String> division(PlanLayout layout) {
+        List<String> words = new ArrayList<>();
+        if (layout.tp() * layout.cp() > 1
+            || Stream.of("tensor_parallel", "context_parallel", "parallel_order").anyMatch(preset::contains)) {
+            words.add("--tensor_parallel=" + layout.tp());
+            words.add("--context_parallel=" + layout.cp());
+            if (!layout.order().isEmpty()) {
+                words.add("--parallel_order=" + layout.order());
+            }
+        }
+        if (preset.contains("local_batch_size")) { // which overrides the global one
+            words.add("--local_batch_size=" + layout.localBatch() / layout.accumulate());
+        }
+        return words;
     }
 
     private List<String> changed(PlanLayout layout) {

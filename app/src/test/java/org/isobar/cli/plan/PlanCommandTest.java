@@ -113,12 +113,21 @@ class PlanCommandTest {
         assertTrue(said.out.contains(reason) && !said.out.contains("--enable_cuda_graphs"), said.out);
     }
 
-    @Test
-    void thePrintedCommandTurnsGraphsOffThatItsPresetHas() throws IOException {
+    /** What a preset gives of the layout is planned anew, and the command replaces it. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "enable_cuda_graphs: true~  comm_backend: host| --enable_cuda_graphs=false",
+        "tensor_parallel: 4| --tensor_parallel=1 --context_parallel=1 --parallel_order=dp",
+        "context_parallel: 3| --tensor_parallel=1 --context_parallel=1 --parallel_order=dp",
+        "parallel_order: tp-cp| --tensor_parallel=1 --context_parallel=1 --parallel_order=dp",
+        "local_batch_size: 8| --local_batch_size=2"})
+    void thePrintedCommandReplacesWhatThePresetGives(String keys, String options) throws IOException {
         Path presets = Files.writeString(directory.resolve("my.yaml"), Files.readString(Path.of("../config/ViT.yaml"))
-            + "graphs:\n  <<: *demo\n  enable_cuda_graphs: true\n  comm_backend: host\n");
-        Said said = run("--yaml_config=" + presets, "--config=graphs", "--machine=perlmutter-a100-40", "--gpus=2");
-        assertTrue(said.out.contains(" --enable_cuda_graphs=false "), said.out + said.err);
+            + "mine:\n  <<: *demo\n  global_batch_size: 4\n  " + keys.replace('~', '\n') + "\n");
+        Said said = run("--yaml_config=" + presets, "--config=mine", "--machine=perlmutter-a100-40", "--gpus=2");
+        assertEquals(0, said.code, said.err);
+        assertTrue(said.out.contains("preset mine, global batch 4, 2 GPUs"), said.out);
+        assertTrue(said.out.lines().anyMatch(line -> line.startsWith("Best: ") && line.contains(options)), said.out);
     }
 
     @Test
