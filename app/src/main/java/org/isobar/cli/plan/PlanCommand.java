@@ -184,12 +184,17 @@ public final class PlanCommand implements Runnable {
     /** Options of the run that its command repeats. */
     private List<String> given() {
         List<String> options = new ArrayList<>();
-        ConfigOptions.settings(spec.commandLine().getParseResult()).forEach((key, value) ->
+        ParseResult parsed = spec.commandLine().getParseResult();
+        String file = parsed.matchedOptionValue("--yaml_config", "");
+        if (!file.isEmpty()) {
+            options.add("--yaml_config=" + file);
+        }
+        ConfigOptions.settings(parsed).forEach((key, value) ->
             options.add(value.equals("true") ? "--" + key : "--" + key + "=" + value));
-        List<String> set = spec.commandLine().getParseResult().matchedOptionValue("--set", List.of());
-        set.forEach(assignment -> options.add("--set " + assignment));
+        List<String> set = parsed.matchedOptionValue("--set", List.of());
+        set.forEach(assignment -> options.addAll(List.of("--set", assignment)));
         if (globalBatch != null) {
-            options.add("--set " + GLOBAL_BATCH + "=" + globalBatch);
+            options.addAll(List.of("--set", GLOBAL_BATCH + "=" + globalBatch));
         }
         return options;
     }

@@ -12,6 +12,7 @@ import java.util.stream.Stream;
 
 import org.isobar.config.keys.AmpMode;
 import org.isobar.nn.Recompute;
+import org.isobar.os.ShellWords;
 import org.isobar.plan.LeftOut;
 import org.isobar.plan.Plan;
 import org.isobar.plan.PlanLayout;
@@ -153,7 +154,7 @@ public record PlanText(Plan plan, Set<String> preset) {
         if (plan.request().program() == Program.ISOBAR) {
             words.addAll(changed(layout));
         }
-        return String.join(" ", words);
+        return ShellWords.join(words);
     }
 
     private List<String> division(PlanLayout layout) {

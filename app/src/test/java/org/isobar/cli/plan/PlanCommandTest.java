@@ -128,6 +128,16 @@ class PlanCommandTest {
         assertEquals(0, said.code, said.err);
         assertTrue(said.out.contains("preset mine, global batch 4, 2 GPUs"), said.out);
         assertTrue(said.out.lines().anyMatch(line -> line.startsWith("Best: ") && line.contains(options)), said.out);
+        assertTrue(said.out.contains(" --config=mine --yaml_config=" + presets + " "), said.out);
+    }
+
+    @Test
+    void thePrintedCommandIsQuotedForTheShell() {
+        Said said = run("--config=tiny", "--machine=perlmutter-a100-40", "--gpus=1", "--set", "img_size=[64, 128]",
+            "--set", "expdir=it's/~here", "--num_iters=5");
+        assertEquals(0, said.code, said.err);
+        assertTrue(said.out.contains(" --config=tiny --num_iters=5 --set 'img_size=[64, 128]' --set 'expdir=it'\\''s/~here'"),
+            said.out);
     }
 
     @Test
