@@ -36,10 +36,14 @@ public record PlanRequest(RunConfig config, Machine machine, Program program, in
         public static final Fixed NOTHING = new Fixed(Optional.empty(), Optional.empty(), Optional.empty(), Set.of());
     }
 
-    /** Checks that the model is the vision transformer. */
+    /** Checks that the model is the vision transformer, and that the program has micro-batches if there are any. */
     public PlanRequest {
         if (!(config.model() instanceof VitConfig)) {
             throw new UserException("plan knows the shapes of architecture vit; give a preset with it");
+        }
+        if (program == Program.TUTORIAL && config.training().microBatches() > 1) {
+            throw new UserException("--program=tutorial has no micro-batches, but accumulate_steps is "
+                + config.training().microBatches() + "; plan it with --accumulate=1");
         }
     }
 

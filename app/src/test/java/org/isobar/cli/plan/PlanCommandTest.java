@@ -157,6 +157,7 @@ class PlanCommandTest {
         "--machine=perlmutter-a100-40 --gpus=2 --set=tensor_parallel=2|plan takes no --set tensor_parallel; give it --t",
         "--machine=perlmutter-a100-40 --gpus=2 --set=local_batch_size=2|give it --global_batch_size",
         "--machine=perlmutter-a100-40 --gpus=2 --comm_backend=host --enable_cuda_graphs|possible: CUDA graphs a CUDA graph",
+        "--machine=perlmutter-a100-40 --gpus=2 --program=tutorial --accumulate=2|accumulate_steps is 2",
         "--machine=perlmutter-a100-40 --gpus=2 --explain=3x1x1|there is no such layout",
         "--validate=never.md --validate_calibrations --machine=cpu-2-cores|--validate takes no --machine",
         "--validate=never.md --validate_calibrations=0|--validate_calibrations=0 must be at least 1",
