@@ -36,6 +36,7 @@ final class LayoutSpace {
      */
     LayoutSpace(PlanRequest request) {
         this.request = request;
+        request.fixed().order().ifPresent(order -> ProcessGrid.of(order, Map.of())); // checks its names
         int heads = request.model().heads();
         Set<Integer> batches = new TreeSet<>();
         AmpMode configured = request.config().training().ampMode();
@@ -79,36 +80,49 @@ final class LayoutSpace {
 
     private void add(int tp, int cp, Set<Integer> batches) {
         int dp = request.ranks() / tp / cp;
-        String what = "tp " + tp + " cp " + cp + " dp " + dp;
-        if (cp > request.model().tokens()) {
-            leftOut.add(new LeftOut(what, "there are only " + request.model().tokens() + " tokens"));
+        Map<Axis, Integer> sizes = new EnumMap<>(Map.of(Axis.TP, tp, Axis.CP, cp, Axis.DP, dp));
+        sizes.values().removeIf(size -> size == 1);
+        Optional<String> reason = omission(sizes.keySet()).or(() -> obstacle(cp, dp, batches));
+        if (reason.isPresent()) {
+            leftOut.add(new LeftOut("tp " + tp + " cp " + cp + " dp " + dp, reason.get()));
             return;
         }
-        if (request.globalBatch() % dp != 0) {
-            leftOut.add(new LeftOut(what, "dp does not divide the global batch of " + request.globalBatch()));
-            batches.add(dp);
-            return;
-        }
-        long copies = (long) request.globalBatch() / dp * cp;
-        if (cp > 1 && request.globalBatch() > dp && copies > MOST_COPIES) {
-            leftOut.add(new LeftOut(what, "a gather over cp would copy more than " + MOST_COPIES
-                + " parts one by one, samples times cp"));
-            return;
-        }
-        int accumulate = request.config().training().microBatches();
-        if (request.globalBatch() / dp % accumulate != 0) {
-            leftOut.add(new LeftOut(what, accumulate + " micro-batches do not divide the local batch of "
-                + request.globalBatch() / dp));
-            return;
-        }
-        for (String order : orders(tp, cp, dp)) {
+        for (String order : orders(sizes)) {
             for (AmpMode precision : precisions()) {
                 for (boolean graphs : graphs()) {
-                    layouts.add(new PlanLayout(tp, cp, dp, order, request.globalBatch() / dp, accumulate,
-                        precision, request.model().recompute(), graphs));
+                    layouts.add(new PlanLayout(tp, cp, dp, order, request.globalBatch() / dp,
+                        request.config().training().microBatches(), precision, request.model().recompute(), graphs));
                 }
             }
         }
+    }
+
+    /** The axes among these that the order of the user omits. */
+    private Optional<String> omission(Set<Axis> axes) {
+        return request.fixed().order().flatMap(order -> {
+            List<String> named = Stream.of(order.toLowerCase(Locale.ROOT).split("-")).map(String::strip).toList();
+            return axes.stream().map(Axis::toString).filter(axis -> !named.contains(axis))
+                .reduce((a, b) -> a + " and " + b).map(missing -> "order " + order + " omits " + missing);
+        });
+    }
+
+    /** Why a layout is impossible; {@code batches} receives what must divide the global batch. */
+    private Optional<String> obstacle(int cp, int dp, Set<Integer> batches) {
+        if (cp > request.model().tokens()) {
+            return Optional.of("there are only " + request.model().tokens() + " tokens");
+        }
+        if (request.globalBatch() % dp != 0) {
+            batches.add(dp);
+            return Optional.of("dp does not divide the global batch of " + request.globalBatch());
+        }
+        long copies = (long) request.globalBatch() / dp * cp;
+        if (cp > 1 && request.globalBatch() > dp && copies > MOST_COPIES) {
+            return Optional.of("a gather over cp would copy more than " + MOST_COPIES
+                + " parts one by one, samples times cp");
+        }
+        int accumulate = request.config().training().microBatches();
+        return request.globalBatch() / dp % accumulate == 0 ? Optional.empty() : Optional.of(accumulate
+            + " micro-batches do not divide the local batch of " + request.globalBatch() / dp);
     }
 
     /** The configured precision; for fp32 also bf16, which needs no loss scaling. */
@@ -138,12 +152,9 @@ final class LayoutSpace {
     }
 
     /** One order of each kind: orders in which all groups span the same nodes are the same. */
-    private List<String> orders(int tp, int cp, int dp) {
-        Map<Axis, Integer> sizes = new EnumMap<>(Map.of(Axis.TP, tp, Axis.CP, cp, Axis.DP, dp));
-        sizes.values().removeIf(size -> size == 1);
+    private List<String> orders(Map<Axis, Integer> sizes) {
         List<String> orders = new ArrayList<>();
         if (request.fixed().order().isPresent()) {
-            ProcessGrid.of(request.fixed().order().get(), sizes);
             return List.of(request.fixed().order().get());
         }
         Set<List<Set<GroupSpan>>> seen = new LinkedHashSet<>();

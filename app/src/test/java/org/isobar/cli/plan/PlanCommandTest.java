@@ -136,8 +136,16 @@ class PlanCommandTest {
         Said said = run("--config=tiny", "--machine=perlmutter-a100-40", "--gpus=1", "--set", "img_size=[64, 128]",
             "--set", "expdir=it's/~here", "--num_iters=5");
         assertEquals(0, said.code, said.err);
-        assertTrue(said.out.contains(" --config=tiny --num_iters=5 --set 'img_size=[64, 128]' --set 'expdir=it'\\''s/~here'"),
+        assertTrue(said.out.contains(
+            " --config=tiny --num_iters=5 --set 'img_size=[64, 128]' --set 'expdir=it'\\''s/~here'"),
             said.out);
+    }
+
+    @Test
+    void leavesOutLayoutsOfAnAxisThatTheOrderOmits() {
+        Said said = run("--config=tiny", "--machine=perlmutter-a100-40", "--gpus=2", "--parallel_order=TP-dp");
+        assertEquals(0, said.code, said.err);
+        assertTrue(said.out.contains("Left out: tp 1 cp 2 dp 1: order TP-dp omits cp"), said.out);
     }
 
     @Test
@@ -154,10 +162,12 @@ class PlanCommandTest {
         "--machine=perlmutter-a100-40 --gpus=0|--gpus=0: from 1",
         "--machine=perlmutter-a100-40 --gpus=64 --global_batch_size=3 --context_parallel=1|a multiple of 8 has one",
         "--machine=perlmutter-a100-40 --gpus=2 --set embed_dim=65536|no layout fits into the memory",
-        "--machine=perlmutter-a100-40 --gpus=2 --set=tensor_parallel=2|plan takes no --set tensor_parallel; give it --t",
+        "--machine=perlmutter-a100-40 --gpus=2 --set=tensor_parallel=2|no --set tensor_parallel; give it --t",
         "--machine=perlmutter-a100-40 --gpus=2 --set=local_batch_size=2|give it --global_batch_size",
-        "--machine=perlmutter-a100-40 --gpus=2 --comm_backend=host --enable_cuda_graphs|possible: CUDA graphs a CUDA graph",
+        "--machine=perlmutter-a100-40 --gpus=2 --comm_backend=host --enable_cuda_graphs|: CUDA graphs a CUDA graph",
         "--machine=perlmutter-a100-40 --gpus=2 --program=tutorial --accumulate=2|accumulate_steps is 2",
+        "--machine=perlmutter-a100-40 --gpus=2 --parallel_order=tp-xp|names an unknown axis 'xp'",
+        "--machine=perlmutter-a100-40 --gpus=2 --parallel_order=pp|cp 2 dp 1 order pp omits cp",
         "--machine=perlmutter-a100-40 --gpus=2 --explain=3x1x1|there is no such layout",
         "--validate=never.md --validate_calibrations --machine=cpu-2-cores|--validate takes no --machine",
         "--validate=never.md --validate_calibrations=0|--validate_calibrations=0 must be at least 1",
