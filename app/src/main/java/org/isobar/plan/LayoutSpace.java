@@ -19,6 +19,7 @@ import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.fault.UserException;
 import org.isobar.plan.cost.GroupSpan;
+import org.isobar.plan.machine.MachineKeys;
 
 /** Enumerates the layouts of a request, and says which are impossible. */
 final class LayoutSpace {
@@ -37,6 +38,7 @@ final class LayoutSpace {
     LayoutSpace(PlanRequest request) {
         this.request = request;
         request.fixed().order().ifPresent(order -> ProcessGrid.of(order, Map.of())); // checks its names
+        checkProcesses();
         int heads = request.model().heads();
         Set<Integer> batches = new TreeSet<>();
         AmpMode configured = request.config().training().ampMode();
@@ -59,6 +61,15 @@ final class LayoutSpace {
                 .limit(3).map(out -> out.what() + " " + out.reason()).collect(Collectors.joining("; "))
                 + (batches.isEmpty() ? "" : "; a global batch that is a multiple of " + batches.iterator().next()
                     + " has one"));
+        }
+    }
+
+    /** The processes of a CPU are all on one machine, on which their command starts them. */
+    private void checkProcesses() {
+        if (!request.machine().isGpu() && request.nodes() > 1) {
+            throw new UserException("machine " + request.machine().name() + " is planned with at most "
+                + (int) request.machine().value(MachineKeys.RANKS_PER_NODE) + " processes (ranks_per_node), and "
+                + request.ranks() + " are asked for; give a smaller --gpus, or a machine file with more");
         }
     }
 

@@ -79,7 +79,8 @@ class StepModelTest {
     @Test
     void theGroupThatCrossesNodesCounts() {
         Machine machine = MachineFile.load("perlmutter-a100-40").with(CollectiveTable.of(List.of(
-            new CollectiveTable.Row("allreduce", 1, 3, BYTES, 1), new CollectiveTable.Row("allreduce", 2, 2, BYTES, 5))));
+            new CollectiveTable.Row("allreduce", 1, 3, BYTES, 1),
+            new CollectiveTable.Row("allreduce", 2, 2, BYTES, 5))));
         Timeline timeline = new StepModel(_ -> 0, new CollectiveCosts(machine), 4, 0).simulate(
             ProcessGrid.of("cp-dp", Map.of(Axis.CP, 3, Axis.DP, 4)), List.of(new StepTrace(List.of(
                 new StepEvent.Issue(0, "cp", Kind.ALL_REDUCE, BYTES, true, StepEvent.Phase.FORWARD),

@@ -168,6 +168,7 @@ class PlanCommandTest {
         "--machine=perlmutter-a100-40 --gpus=2 --program=tutorial --accumulate=2|accumulate_steps is 2",
         "--machine=perlmutter-a100-40 --gpus=2 --parallel_order=tp-xp|names an unknown axis 'xp'",
         "--machine=perlmutter-a100-40 --gpus=2 --parallel_order=pp|cp 2 dp 1 order pp omits cp",
+        "--machine=cpu-2-cores --gpus=16|at most 8 processes (ranks_per_node), and 16 are asked for",
         "--machine=perlmutter-a100-40 --gpus=2 --explain=3x1x1|there is no such layout",
         "--validate=never.md --validate_calibrations --machine=cpu-2-cores|--validate takes no --machine",
         "--validate=never.md --validate_calibrations=0|--validate_calibrations=0 must be at least 1",
