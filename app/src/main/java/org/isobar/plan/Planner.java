@@ -10,6 +10,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import org.isobar.config.keys.AmpMode;
+import org.isobar.device.DeviceArena;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.fault.UserException;
@@ -27,6 +28,7 @@ import org.isobar.train.memory.MemoryCheck;
 /** Predicts memory and speed of every layout of a request. */
 public final class Planner {
     private static final double GIB = 1L << 30;
+    private static final String REMEDY = "More ranks, a smaller global batch or a smaller model need less.";
 
     private final PlanRequest request;
     private final Machine machine;
@@ -50,36 +52,51 @@ public final class Planner {
     public static Plan plan(PlanRequest request) {
         LayoutSpace space = new LayoutSpace(request);
         Planner planner = new Planner(request);
-        List<PlannedLayout> layouts = space.layouts().parallelStream().flatMap(planner::variants).toList();
-        Plan plan = new Plan(request, layouts, space.leftOut());
+        List<List<PlannedLayout>> variants = space.layouts().parallelStream().map(planner::variants).toList();
+        List<PlannedLayout> layouts = variants.stream().flatMap(List::stream).toList();
+        if (layouts.isEmpty()) {
+            throw new UserException("no layout fits into the memory of " + request.machine().name()
+                + ": each needs more than any machine has. " + REMEDY);
+        }
+        Stream<LeftOut> beyond = IntStream.range(0, variants.size()).filter(i -> variants.get(i).isEmpty())
+            .mapToObj(i -> new LeftOut(space.layouts().get(i).toString(), "needs more memory than any machine has"))
+            .distinct();
+        Plan plan = new Plan(request, layouts, Stream.concat(space.leftOut().stream(), beyond).toList());
         if (!plan.best().fits()) {
             PlannedLayout smallest = layouts.stream().min(Comparator.comparingLong(PlannedLayout::memoryBytes))
                 .orElseThrow();
             throw new UserException(String.format(Locale.ROOT, "no layout fits into the memory of %s: the smallest, %s,"
-                + " local batch %d, needs %.1f GB on a rank, and there are %.1f GB. More ranks, a smaller global batch"
-                + " or a smaller model need less.", request.machine().name(), smallest.layout(),
-                smallest.layout().localBatch(), smallest.memoryBytes() / GIB, smallest.capacity() / GIB));
+                + " local batch %d, needs %.1f GB on a rank, and there are %.1f GB. %s", request.machine().name(),
+                smallest.layout(), smallest.layout().localBatch(), smallest.memoryBytes() / GIB,
+                smallest.capacity() / GIB, REMEDY));
         }
         return plan;
     }
 
     /**
      * The layout; if it does not fit, also with the least recomputation and with the fewest micro-batches that do, each
-     * alone. Neither is faster than the layout itself.
+     * alone. Neither is faster than the layout itself. Nothing if its bytes are more than a number holds.
      */
-    private Stream<PlannedLayout> variants(PlanLayout layout) {
-        List<PlannedLayout> variants = new ArrayList<>(List.of(predict(layout)));
+    private List<PlannedLayout> variants(PlanLayout layout) {
+        List<PlannedLayout> variants = new ArrayList<>();
+        try {
+            variants.add(predict(layout));
+        } catch (ArithmeticException | DeviceArena.FullException beyond) {
+            MemoryCheck.requireOverflow(beyond);
+            return List.of();
+        }
         if (!variants.getFirst().fits() && request.program() == Program.ISOBAR) {
             if (!request.fixed().keys().contains("recompute")) {
                 addUntilOneFits(variants, Stream.of(Recompute.values())
                     .filter(more -> more.compareTo(layout.recompute()) > 0).map(layout::with));
             }
             if (!request.fixed().keys().contains("accumulate_steps")) {
-                addUntilOneFits(variants, IntStream.rangeClosed(layout.accumulate() + 1, layout.localBatch())
+                addUntilOneFits(variants, IntStream.rangeClosed(layout.accumulate() + 1,
+                    Math.min(layout.localBatch(), traces.mostMicroBatches(variants.getFirst().layout())))
                     .filter(count -> layout.localBatch() % count == 0).mapToObj(layout::with));
             }
         }
-        return variants.stream();
+        return variants;
     }
 
     private void addUntilOneFits(List<PlannedLayout> variants, Stream<PlanLayout> candidates) {
@@ -111,8 +128,8 @@ public final class Planner {
             : (long) (GIB * (machine.value(MachineKeys.DRIVER)
                 + MemoryCheck.communicators(grid, 0) * machine.value(MachineKeys.COMMUNICATOR)));
         long capacity = (long) (machine.value(MachineKeys.MEMORY) * GIB) / sharers;
-        return new PlannedLayout(layout, roles.plannedBytes() + roles.otherBytes() + other, roles.plannedBytes(),
-            capacity, Math.max(timeline.end(), loader), error(), breakdown, timeline);
+        return new PlannedLayout(layout, Math.addExact(Math.addExact(roles.plannedBytes(), roles.otherBytes()), other),
+            roles.plannedBytes(), capacity, Math.max(timeline.end(), loader), error(), breakdown, timeline);
     }
 
     private OperationCosts costs(PlanLayout layout) {

@@ -8,6 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.isobar.config.keys.AmpMode;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
+import org.isobar.fault.UserException;
 import org.isobar.nn.Recompute;
 import org.isobar.optim.Adam;
 import org.isobar.optim.GradScaler;
@@ -25,6 +26,9 @@ import org.isobar.train.step.StepOptions;
  * the number of replicas: on a CPU it determines the share of a checkpoint that a rank copies.
  */
 final class StepTraces {
+    /** Events of a step, beyond which its simulation takes long: about a thousand micro-batches of 24 blocks. */
+    private static final int MOST_EVENTS = 1 << 20;
+
     private final PlanRequest request;
     private final Map<Key, Roles> known = new ConcurrentHashMap<>();
 
@@ -52,6 +56,20 @@ final class StepTraces {
             key -> request.program() == Program.ISOBAR ? dry(key) : tutorial(key, layout));
     }
 
+    /** The most micro-batches with which a layout is simulated. */
+    int mostMicroBatches(PlanLayout layout) {
+        return MOST_EVENTS / Math.max(1, of(layout).traces().getFirst().events().size() / layout.accumulate());
+    }
+
+    /** The step of all micro-batches, of which {@code last} is the last. */
+    private static StepTrace accumulated(StepTrace last, int microBatches) {
+        if (microBatches > 1 && (long) microBatches * last.events().size() > MOST_EVENTS) {
+            throw new UserException("accumulate_steps is " + microBatches + "; a step of this model is planned with at "
+                + "most " + MOST_EVENTS / last.events().size() + " micro-batches");
+        }
+        return last.accumulated(microBatches);
+    }
+
     private Roles tutorial(Key key, PlanLayout layout) {
         StepTrace trace = TutorialStep.of(request.model(), new TutorialStep.Layout(key.tp, key.cp, layout.dp(),
             key.batch, key.precision != AmpMode.NONE, request.config().training().enableFused()));
@@ -69,12 +87,12 @@ final class StepTraces {
         long other = 0;
         for (int rank : ranks) {
             DryStep step = DryStep.of(request.model().with(key.recompute), key.batch, options(key), grid, rank);
-            traces.add((sumsInProduct(key) ? step.trace() : step.trace().separated()).accumulated(key.accumulate));
+            traces.add(accumulated(sumsInProduct(key) ? step.trace() : step.trace().separated(), key.accumulate));
             planned = Math.max(planned, step.memory().bytes());
             other = Math.max(other, UnplannedMemory.workspaceBytes(request, step.memory().footprint())
                 + UnplannedMemory.checkpointBytes(request, step.memory()));
         }
-        return new Roles(traces, planned, other + UnplannedMemory.inputBytes(request, key.batch));
+        return new Roles(traces, planned, Math.addExact(other, UnplannedMemory.inputBytes(request, key.batch)));
     }
 
     /** Whether a product that is a weight's gradient sums that of the bias, or the two were measured together. */

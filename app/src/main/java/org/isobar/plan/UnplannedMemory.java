@@ -29,7 +29,7 @@ final class UnplannedMemory {
     static long inputBytes(PlanRequest request, int batch) {
         long slots = request.machine().isGpu() ? GPU_INPUTS
             : 2L * DataLoader.slots(request.config().data().numDataWorkers(), batch);
-        return slots * batch * sampleBytes(request);
+        return Math.multiplyExact(slots * batch, sampleBytes(request));
     }
 
     /** Bytes of the input and target of one sample. */

@@ -269,7 +269,7 @@ public final class MemoryCheck {
     }
 
     /** Throws what is no overflow of the dry run, which counts bytes with {@link Math#multiplyExact(long, long)}. */
-    private static void requireOverflow(RuntimeException failure) {
+    public static void requireOverflow(RuntimeException failure) {
         if (failure instanceof ArithmeticException && !failure.getMessage().endsWith(" overflow")) {
             throw failure;
         }

@@ -169,6 +169,9 @@ class PlanCommandTest {
         "--machine=perlmutter-a100-40 --gpus=2 --parallel_order=tp-xp|names an unknown axis 'xp'",
         "--machine=perlmutter-a100-40 --gpus=2 --parallel_order=pp|cp 2 dp 1 order pp omits cp",
         "--machine=cpu-2-cores --gpus=16|at most 8 processes (ranks_per_node), and 16 are asked for",
+        "--machine=perlmutter-a100-40 --gpus=1 --set=embed_dim=1048576 --set=num_heads=1 --set=depth=1"
+            + " --set=img_size=[32768,32768] --set=patch_size=1 --global_batch_size=1048576|each needs more than any",
+        "--machine=perlmutter-a100-40 --gpus=1 --global_batch_size=65536 --accumulate=65536|is planned with at most",
         "--machine=perlmutter-a100-40 --gpus=2 --explain=3x1x1|there is no such layout",
         "--validate=never.md --validate_calibrations --machine=cpu-2-cores|--validate takes no --machine",
         "--validate=never.md --validate_calibrations=0|--validate_calibrations=0 must be at least 1",
