@@ -48,7 +48,8 @@ public record BenchFiles(Map<String, String> facts, List<BenchmarkPart> parts, M
     private static final ObjectMapper JSON = JsonMapper.builder()
         .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
         .enable(SerializationFeature.INDENT_OUTPUT, SerializationFeature.WRITE_ENUMS_USING_TO_STRING)
-        .enable(DeserializationFeature.READ_ENUMS_USING_TO_STRING)
+        .enable(DeserializationFeature.READ_ENUMS_USING_TO_STRING,
+            DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
         .build();
 
     /** Writes a result or a report atomically as JSON. */
@@ -67,7 +68,7 @@ public record BenchFiles(Map<String, String> facts, List<BenchmarkPart> parts, M
      */
     public static <T> T read(Path file, Class<T> type) {
         try {
-            return JSON.readValue(file.toFile(), type);
+            return value(file, type);
         } catch (IOException failure) {
             throw new UserException("cannot read the results in " + file + ": " + failure.getMessage());
         }
@@ -106,6 +107,14 @@ public record BenchFiles(Map<String, String> facts, List<BenchmarkPart> parts, M
         }
     }
 
+    private static <T> T value(Path file, Class<T> type) throws IOException {
+        T value = JSON.readValue(file.toFile(), type);
+        if (value == null) {
+            throw new IOException(file + " is null");
+        }
+        return value;
+    }
+
     private static List<String> lines(Path file) throws IOException {
         return Files.exists(file) ? Files.readAllLines(file, StandardCharsets.UTF_8) : List.of();
     }
@@ -116,8 +125,7 @@ public record BenchFiles(Map<String, String> facts, List<BenchmarkPart> parts, M
             for (Path file : files.toList()) {
                 String name = Objects.toString(file.getFileName());
                 if (name.startsWith(prefix) && name.endsWith(SUFFIX)) {
-                    results.put(name.substring(0, name.length() - SUFFIX.length()),
-                        JSON.readValue(file.toFile(), type));
+                    results.put(name.substring(0, name.length() - SUFFIX.length()), value(file, type));
                 }
             }
         }

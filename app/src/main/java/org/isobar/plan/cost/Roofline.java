@@ -1,5 +1,7 @@
 package org.isobar.plan.cost;
 
+import java.util.Optional;
+
 import org.isobar.plan.trace.StepEvent;
 
 /**
@@ -16,14 +18,13 @@ public record Roofline(double rate, double bytes) {
     }
 
     /**
-     * The roofline with which some products take a measured time together.
+     * The roofline with which some products take a measured time together; empty if memory alone takes longer.
      *
      * @param products the products
      * @param seconds  their measured time
      * @param bytes    attained bytes per second
-     * @throws IllegalArgumentException if memory alone takes longer
      */
-    public static Roofline fitted(Iterable<StepEvent.Operation> products, double seconds, double bytes) {
+    public static Optional<Roofline> fitted(Iterable<StepEvent.Operation> products, double seconds, double bytes) {
         double low = 1e6;
         double high = 1e18;
         for (int i = 0; i < 100; i++) {
@@ -39,9 +40,6 @@ public record Roofline(double rate, double bytes) {
                 high = middle;
             }
         }
-        if (high > 1e17) {
-            throw new IllegalArgumentException("memory alone takes longer than " + seconds + " s");
-        }
-        return new Roofline(high, bytes);
+        return high > 1e17 ? Optional.empty() : Optional.of(new Roofline(high, bytes));
     }
 }

@@ -34,13 +34,14 @@ public final class TutorialCosts implements OperationCosts {
      * The rates of a machine.
      *
      * @param half whether autocast is on
-     * @throws UserException if the machine has no profile of this precision
+     * @throws UserException if the machine has no profile of this precision, or one that its bandwidth excludes
      */
     public TutorialCosts(Machine machine, boolean half) {
-        Map<String, Quantity> recorded = machine.profiles().get(half ? "bf16" : "tf32");
+        String profile = half ? "bf16" : "tf32";
+        Map<String, Quantity> recorded = machine.profiles().get(profile);
         if (recorded == null) {
             throw new UserException("machine " + machine.name() + " has no profile of the tutorial's program ("
-                + (half ? "bf16" : "tf32") + "); choose perlmutter-a100-40, perlmutter-a100-80, h100-nvl or h100-sxm,"
+                + profile + "); choose perlmutter-a100-40, perlmutter-a100-80, h100-nvl or h100-sxm,"
                 + " or leave --program=tutorial out");
         }
         Map<String, Double> seconds = new TreeMap<>();
@@ -52,7 +53,9 @@ public final class TutorialCosts implements OperationCosts {
         seconds.forEach((name, time) -> {
             List<StepEvent.Operation> members = base.stream().filter(member -> member.name().equals(name)).toList();
             if (members.stream().anyMatch(member -> member.work() == StepEvent.Work.PRODUCT)) {
-                products.put(name, Roofline.fitted(members, time, bytes));
+                products.put(name, Roofline.fitted(members, time, bytes).orElseThrow(() -> new UserException("machine "
+                    + machine.name() + ": tutorial_ms." + profile + "." + name + " is " + 1e3 * time
+                    + " ms, in which its bandwidth cannot move the operands of these products")));
             } else {
                 rates.put(name, members.stream().mapToDouble(TutorialCosts::work).sum() / time);
             }

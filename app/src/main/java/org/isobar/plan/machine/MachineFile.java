@@ -83,6 +83,7 @@ public final class MachineFile {
         settings.keySet().stream().filter(key -> key.startsWith(PROFILE)).forEach(key -> {
             String[] parts = key.split("\\.");
             require(parts.length == 3, key, "tutorial_ms.PRECISION.CLASS");
+            require(number(key).value() > 0, key, "a number over 0");
             profiles.computeIfAbsent(parts[1], _ -> new TreeMap<>()).put(parts[2], number(key));
         });
         settings.keySet().stream().filter(key -> !key.startsWith(PROFILE) && !MachineKeys.ALL.contains(key)
@@ -127,16 +128,19 @@ public final class MachineFile {
             .filter(each -> each.name().toLowerCase(Locale.ROOT).equals(parts.get(1))).findFirst()
             .orElseThrow(() -> expected(key, NUMBER));
         double value = real(key, parts.get(0));
-        require(value >= 0 && Double.isFinite(value), key, "a number of at least 0");
+        require(value >= 0, key, "a number of at least 0");
         return new Quantity(value, source, parts.get(2).toString(), parts.get(3).toString());
     }
 
     private double real(String key, Object raw) {
+        double value;
         try {
-            return Double.parseDouble(raw.toString());
+            value = Double.parseDouble(raw.toString());
         } catch (NumberFormatException none) {
-            throw expected(key, "numbers where it has '" + raw + "'");
+            value = Double.NaN;
         }
+        require(Double.isFinite(value), key, "numbers where it has '" + raw + "'");
+        return value;
     }
 
     /** Rows of half or single, head size, TFLOP/s forward and backward, source, date, run. */
@@ -171,8 +175,8 @@ public final class MachineFile {
             return Optional.of(CollectiveTable.of(CollectiveTable.shipped(shipped)));
         }
         return Optional.of(CollectiveTable.of(rows("collectives", 5, row -> new CollectiveTable.Row(
-            row.getFirst().toString(), (int) real("collectives", row.get(1)), (int) real("collectives", row.get(2)),
-            (long) real("collectives", row.get(3)), positive("collectives", row.get(4)) / 1e6))));
+            row.getFirst().toString(), (int) count("collectives", row.get(1)), (int) count("collectives", row.get(2)),
+            (long) count("collectives", row.get(3)), positive("collectives", row.get(4)) / 1e6))));
     }
 
     /** Rows of name, type, floating-point operations, bytes, microseconds. */
@@ -190,8 +194,18 @@ public final class MachineFile {
     }
 
     private MeasuredOperation operation(String key, List<?> row) {
-        return new MeasuredOperation(row.get(0).toString(), row.get(1).toString(), real(key, row.get(2)),
-            positive(key, row.get(3)), positive(key, row.get(4)) / 1e6);
+        String name = row.get(0).toString();
+        double flops = real(key, row.get(2));
+        require(flops > 0 || flops == 0 && !name.startsWith("attention"), key,
+            "floating-point operations of at least 0, and of attention over 0");
+        return new MeasuredOperation(name, row.get(1).toString(), flops, positive(key, row.get(3)),
+            positive(key, row.get(4)) / 1e6);
+    }
+
+    private double count(String key, Object raw) {
+        double value = real(key, raw);
+        require(value >= 1, key, "numbers of nodes, ranks and bytes of at least 1");
+        return value;
     }
 
     private double positive(String key, Object raw) {

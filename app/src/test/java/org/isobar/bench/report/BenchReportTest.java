@@ -25,6 +25,8 @@ import org.isobar.bench.measure.TrainingTrace;
 import org.isobar.fault.UserException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.w3c.dom.Document;
 
 /** Tests reports of invented results. */
@@ -231,9 +233,10 @@ class BenchReportTest {
             Spread.of(millis * MILLI), new StepResult.Memory(2_000_000_000, 0), List.of(), facts);
     }
 
-    @Test
-    void directoryWithOtherFilesIsRefused() throws IOException {
-        Files.writeString(directory.resolve("step-x.json"), "{\"other\": 1}");
+    @ParameterizedTest
+    @ValueSource(strings = {"{\"other\": 1}", "{}", "null"})
+    void directoryWithOtherFilesIsRefused(String json) throws IOException {
+        Files.writeString(directory.resolve("step-x.json"), json);
         String message = assertThrows(UserException.class, () -> BenchFiles.read(directory)).getMessage();
         assertTrue(message.contains("name a directory that bench cpu or bench/gpu.sh has written"), message);
     }

@@ -5,8 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,6 +19,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import org.isobar.cli.Main;
 import org.isobar.cli.options.ProgramContext;
+import org.isobar.plan.machine.MachineFile;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -146,6 +149,17 @@ class PlanCommandTest {
         Said said = run("--config=tiny", "--machine=perlmutter-a100-40", "--gpus=2", "--parallel_order=TP-dp");
         assertEquals(0, said.code, said.err);
         assertTrue(said.out.contains("Left out: tp 1 cp 2 dp 1: order TP-dp omits cp"), said.out);
+    }
+
+    @Test
+    void aProfileThatItsBandwidthExcludesIsOneLine() throws IOException {
+        try (InputStream shipped = MachineFile.class.getResourceAsStream("perlmutter-a100-40.yaml")) {
+            Path machine = Files.writeString(directory.resolve("m.yaml"), new String(shipped.readAllBytes(),
+                StandardCharsets.UTF_8).replace("gemm: [87.03,", "gemm: [0.001,"));
+            Said said = run("--config=base", "--machine=" + machine, "--gpus=2", "--program=tutorial");
+            assertEquals(2, said.code, said.out + said.err);
+            assertTrue(said.err.contains("tutorial_ms.tf32.gemm is 0.001") && said.err.lines().count() == 1, said.err);
+        }
     }
 
     @Test

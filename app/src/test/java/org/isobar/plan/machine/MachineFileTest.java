@@ -53,7 +53,15 @@ class MachineFileTest {
         "  kind: gpu|  kind: tpu|kind: it takes cpu or gpu",
         "  kind: gpu|  kind: gpu~  colour: red|there is no such key",
         "collectives: nccl_perlmutter_a100|collectives: nccl_elsewhere|the name of a shipped table",
-        "[half, 32, |[quarter, 32, |rows that begin with half or single"})
+        "[half, 32, |[quarter, 32, |rows that begin with half or single",
+        "memory_gb: [40, published|memory_gb: [NaN, published|memory_gb: it takes numbers where it has 'NaN'",
+        "gemm: [39.51, |gemm: [0, |tutorial_ms.bf16.gemm: it takes a number over 0",
+        "collectives: nccl_perlmutter_a100|collectives: [[allreduce, 0, 1, 8, 1]]|ranks and bytes of at least 1",
+        "collectives: nccl_perlmutter_a100|collectives: [[allreduce, 1, -1, 8, 1]]|ranks and bytes of at least 1",
+        "collectives: nccl_perlmutter_a100|collectives: [[allreduce, 1, 1, 0, 1]]|ranks and bytes of at least 1",
+        "collectives: nccl_perlmutter_a100|collectives: [[allreduce, 1, 1, 8, .inf]]|numbers where it has '.inf'",
+        "  kind: gpu|  kind: gpu~  operations: [[linear, F32, -1, 8, 1]]|floating-point operations of at least 0",
+        "  kind: gpu|  kind: gpu~  operations: [[attention, F32, 0, 8, 1]]|floating-point operations of at least 0"})
     void aWrongFileIsOneLine(String part, String wrong, String message) throws IOException {
         try (InputStream shipped = MachineFile.class.getResourceAsStream("perlmutter-a100-40.yaml")) {
             String text = new String(shipped.readAllBytes(), StandardCharsets.UTF_8);
