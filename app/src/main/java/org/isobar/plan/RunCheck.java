@@ -5,7 +5,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Map;
-import java.util.regex.Matcher;
+import java.util.Optional;
+import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
 import org.isobar.bench.measure.Spread;
@@ -34,24 +35,27 @@ public record RunCheck(PlannedLayout planned, double samplesPerSecond, int epoch
     }
 
     /**
-     * Compares all epochs of a run but the first with the prediction; a run of one epoch has that one.
+     * Compares all epochs of a run since its last start but the first with the prediction; one epoch is compared alone.
+     * The configuration is that of the last start.
      *
      * @param run the run's directory, with {@code config.yaml} and {@code out.log}
      * @throws UserException if it is not the directory of a run that has trained an epoch
      */
     public static RunCheck of(Path run, Machine machine) {
         String log = read(run.resolve("out.log"));
-        Matcher sizes = GRID.matcher(log);
-        double[] speeds = EPOCH.matcher(log).results().mapToDouble(epoch -> Double.parseDouble(epoch.group(1)))
-            .toArray();
-        if (!sizes.find() || speeds.length == 0) {
-            throw new UserException("--check=" + run + ": its out.log tells of no epoch; name the directory of a run, "
-                + "such as logs/demo/1GPU/00");
+        Optional<MatchResult> start = GRID.matcher(log).results().reduce((_, later) -> later);
+        double[] speeds = start.map(grid -> EPOCH.matcher(log.substring(grid.end())).results()
+            .mapToDouble(epoch -> Double.parseDouble(epoch.group(1))).toArray()).orElse(new double[0]);
+        Path file = run.resolve("config.yaml");
+        if (speeds.length == 0 || !Files.isRegularFile(file)) {
+            throw new UserException("--check=" + run + ": " + (speeds.length == 0
+                ? "its out.log tells of no epoch since the last start" : "it has no config.yaml")
+                + "; name the directory of a run, such as logs/demo/1GPU/00");
         }
+        MatchResult sizes = start.get();
         int dp = Integer.parseInt(sizes.group(1));
         int tp = Integer.parseInt(sizes.group(2));
         int cp = Integer.parseInt(sizes.group(3));
-        Path file = run.resolve("config.yaml");
         RunConfig config = config(file);
         PlanRequest request = new PlanRequest(config, machine, Program.ISOBAR, dp * tp * cp,
             PlanRequest.Fixed.NOTHING);

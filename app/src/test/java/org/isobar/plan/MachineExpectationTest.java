@@ -75,9 +75,24 @@ class MachineExpectationTest {
         RunCheck check = RunCheck.of(TinyRun.directory(logs), MachineFile.load(machine.toString()));
         assertTrue(check.samplesPerSecond() > 0 && check.planned().samplesPerSecond() > 0);
         assertThrows(UserException.class, () -> RunCheck.of(directory, MachineFile.load("cpu-2-cores")));
+        checksTheLastStart(TinyRun.directory(logs), MachineFile.load(machine.toString()));
 
         List<String> elsewhere = train(machineFile("another processor"), directory.resolve("elsewhere"));
         assertFalse(elsewhere.stream().anyMatch(line -> line.contains("Expected: ") || line.contains("Measured: ")));
+    }
+
+    /** Before its last start the run had four ranks, and other speeds. */
+    private static void checksTheLastStart(Path run, Machine machine) throws IOException {
+        RunCheck once = RunCheck.of(run, machine);
+        Path log = run.resolve("out.log");
+        Files.writeString(log, "Setting DP = 4, TP = 1, CP = 1, PP = 1\n"
+            + "Time taken for epoch 1 is 1 sec, avg 1e9 samples/sec\n" + Files.readString(log));
+        RunCheck resumed = RunCheck.of(run, machine);
+        assertEquals(once.samplesPerSecond(), resumed.samplesPerSecond());
+        assertEquals(1, resumed.planned().layout().ranks());
+        Files.delete(run.resolve("config.yaml"));
+        String said = assertThrows(UserException.class, () -> RunCheck.of(run, machine)).getMessage();
+        assertTrue(said.startsWith("--check=" + run + ": it has no config.yaml; name the directory"), said);
     }
 
     @Test
