@@ -56,8 +56,8 @@ public final class IsobarCosts implements OperationCosts {
 
     private double estimate(StepEvent.Work work, StepEvent.Operation like, double flops, double bytes) {
         return switch (work) {
-            case PRODUCT -> Math.hypot(flops / (peak(like.type()) * machine.value(MachineKeys.PEAK_PART)),
-                bytes / memory);
+            case PRODUCT -> new Roofline(peak(like.type()) * machine.value(MachineKeys.PEAK_PART), memory)
+                .seconds(flops, bytes);
             case ATTENTION -> flops * backwardFactor(like) / attentionRate(like);
             case MEMORY -> bytes / memory;
         };

@@ -14,7 +14,12 @@ import org.isobar.plan.trace.StepEvent;
 public record Roofline(double rate, double bytes) {
     /** Seconds of a product, without its launch. */
     public double seconds(StepEvent.Operation product) {
-        return Math.hypot(product.flops() / rate, product.bytes() / bytes);
+        return seconds(product.flops(), product.bytes());
+    }
+
+    /** Seconds of a product of so many floating-point operations that moves so many bytes. */
+    double seconds(double operations, double moved) {
+        return Math.hypot(operations / rate, moved / bytes);
     }
 
     /**

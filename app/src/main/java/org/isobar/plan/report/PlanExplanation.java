@@ -67,12 +67,11 @@ public final class PlanExplanation {
 
     private static List<String> sources(Plan plan) {
         List<String> lines = new ArrayList<>(List.of("  numbers of the machine:"));
-        plan.request().machine().numbers().forEach((key, number) -> {
+        new TreeMap<>(plan.request().machine().numbers()).forEach((key, number) -> {
             if (!key.equals(MachineKeys.CORES) || !plan.request().machine().isGpu()) {
                 lines.add("    " + key + " " + text(number));
             }
         });
-        lines.sort((a, b) -> a.startsWith("    ") && b.startsWith("    ") ? a.compareTo(b) : 0);
         return lines;
     }
 
