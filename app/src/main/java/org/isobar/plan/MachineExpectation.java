@@ -12,6 +12,7 @@ import org.isobar.device.Device;
 import org.isobar.device.DeviceType;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
+import org.isobar.fault.UserException;
 import org.isobar.os.HostMachine;
 import org.isobar.plan.machine.Machine;
 import org.isobar.plan.machine.MachineFile;
@@ -23,9 +24,9 @@ import org.isobar.vit.VitConfig;
  * What a machine file predicts of a run, if it was calibrated on this very machine: its operations were measured on a
  * processor of this name with as many cores, or on this model of GPU.
  *
- * @param file the machine file; empty if there is none
+ * @param machine what its machine file says; empty if there is none
  */
-public record MachineExpectation(Optional<Path> file) implements RunContext.Expectation {
+public record MachineExpectation(Optional<Machine> machine) implements RunContext.Expectation {
     private static final String VARIABLE = "ISOBAR_MACHINE";
     private static final double GIB = 1L << 30;
     private static final double PERCENT = 100;
@@ -35,18 +36,19 @@ public record MachineExpectation(Optional<Path> file) implements RunContext.Expe
      * The machine file that variable {@code ISOBAR_MACHINE} names, else {@code config/machine.yaml} of the program.
      *
      * @param home directory of the program
+     * @throws UserException if the file is missing or wrong
      */
     public static MachineExpectation of(Map<String, String> environment, Path home) {
         Path usual = home.resolve("config/machine.yaml");
-        return new MachineExpectation(Optional.ofNullable(environment.get(VARIABLE)).map(Path::of)
-            .or(() -> Optional.of(usual).filter(Files::isRegularFile)));
+        return new MachineExpectation(Optional.ofNullable(environment.get(VARIABLE))
+            .or(() -> Optional.of(usual).filter(Files::isRegularFile).map(Path::toString))
+            .map(file -> MachineFile.load(VARIABLE, file)));
     }
 
     @Override
     public Optional<Expected> of(RunConfig config, Device device) {
-        return file.filter(_ -> config.model() instanceof VitConfig).map(path -> MachineFile.load(path.toString()))
-            .filter(machine -> isThis(machine, device))
-            .map(machine -> new Prediction(machine, predict(config, machine)));
+        return machine.filter(known -> config.model() instanceof VitConfig && isThis(known, device))
+            .map(known -> new Prediction(known, predict(config, known)));
     }
 
     private static boolean isThis(Machine machine, Device device) {

@@ -57,7 +57,8 @@ class MachineExpectationTest {
         RunConfig config = TinyRun.config(directory, logs);
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
         assertEquals(0, TrainingRun.run(config, new RunContext(JobSecret.none(), Map.of(), Screen.plain(screen),
-            StopRequest.NONE, UnaryOperator.identity(), new MachineExpectation(Optional.of(machine)))),
+            StopRequest.NONE, UnaryOperator.identity(),
+            MachineExpectation.of(Map.of("ISOBAR_MACHINE", machine.toString()), directory))),
             () -> screen.toString(StandardCharsets.UTF_8));
         return screen.toString(StandardCharsets.UTF_8).lines().toList();
     }
@@ -79,6 +80,14 @@ class MachineExpectationTest {
 
         List<String> elsewhere = train(machineFile("another processor"), directory.resolve("elsewhere"));
         assertFalse(elsewhere.stream().anyMatch(line -> line.contains("Expected: ") || line.contains("Measured: ")));
+    }
+
+    @Test
+    void aMissingFileIsNamedAsTheVariableNamesIt() {
+        String said = assertThrows(UserException.class, () ->
+            MachineExpectation.of(Map.of("ISOBAR_MACHINE", "/missing.yaml"), directory)).getMessage();
+        assertTrue(said.startsWith("ISOBAR_MACHINE=/missing.yaml is no machine file"), said);
+        assertEquals(Optional.empty(), MachineExpectation.of(Map.of(), directory).machine());
     }
 
     /** Before its last start the run had four ranks, and other speeds. */

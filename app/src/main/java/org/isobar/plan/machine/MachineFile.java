@@ -48,13 +48,22 @@ public final class MachineFile {
      * @throws UserException if there is no such machine, or its file is wrong
      */
     public static Machine load(String nameOrFile) {
+        return load("--machine", nameOrFile);
+    }
+
+    /**
+     * The same, as {@code origin} names it.
+     *
+     * @param origin an option or a variable
+     */
+    public static Machine load(String origin, String nameOrFile) {
         if (SHIPPED.contains(nameOrFile)) {
             Path name = Path.of(nameOrFile + ".yaml");
             return read(name, YamlFile.of(name, resource(nameOrFile + ".yaml")));
         }
         Path file = Path.of(nameOrFile);
         if (!Files.exists(file)) {
-            throw new UserException("--machine=" + nameOrFile + " is no machine file and none of the shipped machines."
+            throw new UserException(origin + "=" + nameOrFile + " is no machine file and none of the shipped machines."
                 + SpellingSuggestion.hint(nameOrFile, SHIPPED) + " They are " + String.join(", ", SHIPPED) + ".");
         }
         return read(file, new YamlFile(file));
