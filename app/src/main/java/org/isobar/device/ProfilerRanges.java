@@ -1,6 +1,6 @@
 package org.isobar.device;
 
-/** Named time ranges for a profiler, and control of its recording window. */
+/** Named time ranges for a profiler, and control of its recording window. Any thread may call it. */
 public interface ProfilerRanges {
     /** Marks nothing. */
     ProfilerRanges NONE = new ProfilerRanges() {

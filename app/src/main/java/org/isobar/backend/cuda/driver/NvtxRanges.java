@@ -12,17 +12,19 @@ import org.isobar.device.ProfilerRanges;
 
 /**
  * Profiler ranges for Nsight Systems, through NVTX, and the start and stop of profiling, through the driver. The NVTX
- * interop library comes with the CUDA toolkit; without it no ranges are marked. Used by the thread that issues the
- * operations.
+ * interop library comes with the CUDA toolkit; without it no ranges are marked. Any thread may open ranges; NVTX keeps
+ * a stack of ranges for each thread.
  */
 public final class NvtxRanges implements ProfilerRanges {
     private static final int LONGEST_NAME = 127;
+    /** Each thread writes its names to a buffer of its own, again and again, because the profiler copies a name. */
+    private static final ThreadLocal<MemorySegment> TEXT =
+        ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(LONGEST_NAME + 1));
 
     private final Optional<MethodHandle> push;
     private final Optional<MethodHandle> pop;
     private final Optional<MethodHandle> start;
     private final Optional<MethodHandle> stop;
-    private final MemorySegment text = Arena.ofAuto().allocate(LONGEST_NAME + 1);
     private final Range open;
 
     /** Ranges that use the functions found in these libraries. */
@@ -58,8 +60,8 @@ public final class NvtxRanges implements ProfilerRanges {
         stop.ifPresent(NvtxRanges::call);
     }
 
-    /** Writes every name to the same buffer, because the profiler copies it. */
-    private void push(MethodHandle function, String name) {
+    private static void push(MethodHandle function, String name) {
+        MemorySegment text = TEXT.get();
         byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
         int length = Math.min(bytes.length, LONGEST_NAME);
         MemorySegment.copy(bytes, 0, text, ValueLayout.JAVA_BYTE, 0, length);
