@@ -1,5 +1,6 @@
 // NVML's functions. A handle is the device's number on the machine plus one.
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -16,6 +17,7 @@ enum Status {
     INVALID_ARGUMENT = 2,
     NOT_FOUND = 6,
     INSUFFICIENT_SIZE = 7,
+    GPU_IS_LOST = 15,
     ARGUMENT_VERSION_MISMATCH = 25
 };
 
@@ -49,6 +51,12 @@ int checked(Device device) {
         return UNINITIALIZED;
     }
     return ordinalOf(device) >= 0 && ordinalOf(device) < nvml::deviceCount() ? SUCCESS : INVALID_ARGUMENT;
+}
+
+// What ISOBAR_SIM_NVML names is wrong on purpose.
+bool planted(const char* name) {
+    const char* value = getenv("ISOBAR_SIM_NVML");
+    return value != nullptr && strcmp(value, name) == 0;
 }
 
 int copy(const std::string& text, char* to, unsigned length) {
@@ -103,6 +111,7 @@ NVML_API const char* nvmlErrorString(int status) {
         case INVALID_ARGUMENT: return "Invalid Argument";
         case NOT_FOUND: return "Not Found";
         case INSUFFICIENT_SIZE: return "Insufficient Size";
+        case GPU_IS_LOST: return "GPU is lost";
         case ARGUMENT_VERSION_MISMATCH: return "Argument Version Mismatch";
         default: return "Unknown Error";
     }
@@ -164,11 +173,13 @@ NVML_API int nvmlDeviceGetCudaComputeCapability(Device device, int* major, int* 
 
 NVML_API int nvmlDeviceGetMemoryInfo(Device device, MemoryInfo* info) {
     int status = checked(device);
-    if (status == SUCCESS) {
-        nvml::Memory memory = nvml::memory(ordinalOf(device));
-        *info = {memory.total, memory.total - memory.used, memory.used};
+    if (status != SUCCESS || planted("lost")) {
+        return status != SUCCESS ? status : GPU_IS_LOST;
     }
-    return status;
+    nvml::Memory memory = nvml::memory(ordinalOf(device));
+    size_t others = planted("mig") ? memory.total : 0;  // another slice of the same GPU, unused
+    *info = {memory.total + others, memory.total - memory.used + others, memory.used};
+    return SUCCESS;
 }
 
 NVML_API int nvmlDeviceGetMemoryInfo_v2(Device device, MemoryInfoV2* info) {

@@ -1,6 +1,7 @@
 package org.isobar.backend.cuda.driver;
 
 import static org.bytedeco.cuda.global.cudart.cuDeviceGetPCIBusId;
+import static org.bytedeco.cuda.global.cudart.cuDeviceTotalMem;
 import static org.bytedeco.cuda.global.cudart.cuMemGetInfo;
 import static org.bytedeco.cuda.global.nvml.NVML_SUCCESS;
 import static org.bytedeco.cuda.global.nvml.nvmlDeviceGetHandleByPciBusId_v2;
@@ -17,8 +18,8 @@ import org.isobar.device.MemoryGauge;
 
 /**
  * Memory use of a whole GPU as NVML and {@code nvidia-smi} report it, including other processes and the driver. The
- * high watermark is the highest use at any {@link #sample} or query. Without NVML, the driver reports free memory, but
- * only to threads where the device's context is current.
+ * high watermark is the highest use at any {@link #sample} or query. Without NVML, and for a slice of a GPU (MIG), the
+ * driver reports free memory, but only to threads where the device's context is current.
  */
 public final class NvmlGauge implements MemoryGauge, AutoCloseable {
     /** Bytes in use and bytes free. */
@@ -49,17 +50,30 @@ public final class NvmlGauge implements MemoryGauge, AutoCloseable {
         }
     }
 
-    /** Reads the memory use. Call it after every allocation. */
+    /**
+     * Reads the memory use. Call it after every allocation. If it cannot be read, the watermark stays: it is only a
+     * number for the log, which must not end a training.
+     */
     public void sample() {
-        highWatermark = Math.max(highWatermark, source.read().used());
+        try {
+            highWatermark = Math.max(highWatermark, source.read().used());
+        } catch (CudaException unreadable) {
+            return;
+        }
     }
 
+    /** The highest memory use that was read so far. Does not throw. */
     @Override
     public long highWatermark() {
         sample();
         return highWatermark;
     }
 
+    /**
+     * Bytes free.
+     *
+     * @throws CudaException if they cannot be read
+     */
     @Override
     public long available() {
         return source.read().free();
@@ -79,6 +93,8 @@ public final class NvmlGauge implements MemoryGauge, AutoCloseable {
     /** Reads NVML. NVML ignores CUDA_VISIBLE_DEVICES, so the GPU is found by its PCI bus id. */
     private static final class Nvml implements Source {
         private static final int BUS_ID_BYTES = 32;
+        /** NVML's total has memory that the driver reserves, less than a tenth; two slices have twice the memory. */
+        private static final double SAME_DEVICE = 1.1;
 
         private final nvmlDevice_st device = new nvmlDevice_st();
         private final nvmlMemory_t memory = new nvmlMemory_t();
@@ -89,9 +105,23 @@ public final class NvmlGauge implements MemoryGauge, AutoCloseable {
                 Cuda.check(cuDeviceGetPCIBusId(busId, BUS_ID_BYTES, cudaDevice), "cuDeviceGetPCIBusId");
                 check(nvmlDeviceGetHandleByPciBusId_v2(busId, device), "nvmlDeviceGetHandleByPciBusId_v2");
                 read();
+                requireWholeGpu(cudaDevice);
             } catch (CudaException failure) {
                 close();
                 throw failure;
+            }
+        }
+
+        /**
+         * Refuses a MIG slice. The slices of a GPU have one bus id, and for its handle NVML reports the sums of all
+         * slices to a privileged process (documentation of nvmlDeviceGetMemoryInfo; not tried on a GPU).
+         */
+        private void requireWholeGpu(int cudaDevice) {
+            try (SizeTPointer total = new SizeTPointer(1)) {
+                Cuda.check(cuDeviceTotalMem(total, cudaDevice), "cuDeviceTotalMem");
+                if (memory.total() > SAME_DEVICE * total.get()) {
+                    throw new CudaException("NVML reports " + memory.total() + " bytes for a device of " + total.get());
+                }
             }
         }
 
@@ -123,6 +153,10 @@ public final class NvmlGauge implements MemoryGauge, AutoCloseable {
     private static final class Driver implements Source {
         private final SizeTPointer free = new SizeTPointer(1);
         private final SizeTPointer total = new SizeTPointer(1);
+
+        Driver() {
+            read();
+        }
 
         @Override
         public String toString() {
