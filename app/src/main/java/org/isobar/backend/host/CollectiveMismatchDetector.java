@@ -20,6 +20,7 @@ import org.isobar.distributed.CollectiveCall;
 import org.isobar.distributed.CollectiveCall.Kind;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.ProcessGroup;
+import org.isobar.distributed.job.FailureDetector;
 import org.isobar.distributed.job.Job;
 
 /**
@@ -40,6 +41,7 @@ public final class CollectiveMismatchDetector implements Closeable {
     private final BlockingQueue<CollectiveCall> issued = new LinkedBlockingQueue<>();
     private final Map<Integer, PeerChannel> peerChannels = new ConcurrentHashMap<>();
     private final List<Thread> listeners = new ArrayList<>();
+    private final FailureDetector.Registration registration;
     private final AtomicInteger unconfirmed = new AtomicInteger();
     private volatile BiConsumer<CollectiveCall, Exception> onFailure = (call, thrown) -> { };
     private volatile boolean broken;
@@ -55,7 +57,7 @@ public final class CollectiveMismatchDetector implements Closeable {
         this.job = job;
         this.group = group;
         connections = new GroupConnections(job, group, false, thrown -> fail(null, thrown));
-        job.watch().onFailure(this::close);
+        registration = job.watch().onFailure(this::end);
     }
 
     /**
@@ -145,6 +147,11 @@ public final class CollectiveMismatchDetector implements Closeable {
     /** Closes the connections and ends the threads. */
     @Override
     public void close() {
+        end();
+        registration.close();
+    }
+
+    private void end() {
         closed = true;
         connections.close();
         synchronized (listeners) {

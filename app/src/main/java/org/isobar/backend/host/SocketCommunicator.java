@@ -8,6 +8,7 @@ import org.isobar.distributed.CollectiveCall;
 import org.isobar.distributed.CollectiveCall.Kind;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.ProcessGroup;
+import org.isobar.distributed.job.FailureDetector;
 import org.isobar.distributed.job.Job;
 
 /**
@@ -19,6 +20,7 @@ public final class SocketCommunicator extends HostCommunicator {
     private final GroupConnections connections;
     private final GroupCollectives collectives;
     private final Awaiter awaiter;
+    private volatile FailureDetector.Registration registration = () -> { };
 
     /** The thread that awaits the operations. */
     public enum Awaiter {
@@ -49,7 +51,7 @@ public final class SocketCommunicator extends HostCommunicator {
     public static SocketCommunicator open(Job job, ProcessGroup group, Awaiter awaiter) {
         SocketCommunicator communicator = new SocketCommunicator(job, group, awaiter);
         communicator.start();
-        job.watch().onFailure(() -> job.watch().failure().ifPresent(communicator::stop));
+        communicator.registration = job.watch().onFailure(() -> job.watch().failure().ifPresent(communicator::stop));
         return communicator;
     }
 
@@ -116,6 +118,7 @@ public final class SocketCommunicator extends HostCommunicator {
     @Override
     void disconnect() {
         connections.close();
+        registration.close();
     }
 
     @Override

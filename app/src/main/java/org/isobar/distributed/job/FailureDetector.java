@@ -157,6 +157,11 @@ public final class FailureDetector implements Closeable {
         return () -> listeners.remove(failed);
     }
 
+    /** Number of registrations that are not closed. */
+    int listeners() {
+        return listeners.size();
+    }
+
     /** Ends that a listener is told of a failure. */
     public interface Registration extends AutoCloseable {
         @Override

@@ -20,9 +20,11 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import org.isobar.distributed.CollectiveSequence;
+import org.isobar.distributed.Communicator;
 import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.Reduction;
 import org.isobar.distributed.job.Job;
+import org.isobar.distributed.job.JobListeners;
 import org.isobar.distributed.job.JobSecret;
 import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.distributed.job.Rendezvous;
@@ -43,6 +45,10 @@ class CollectiveMismatchDetectorTest {
 
     private interface Body {
         void run(Rank rank) throws Exception;
+    }
+
+    private interface Program {
+        String run(Job job, ProcessGroup group) throws Exception;
     }
 
     /** Twice, because the connections of the second exchange have the same purpose. */
@@ -129,30 +135,55 @@ class CollectiveMismatchDetectorTest {
         assertNull(failures.get(1));
     }
 
+    /** Also closed communicators. Otherwise the job would keep them until its end. */
+    @Test
+    void closedDetectorsAreNotToldOfAFailure() throws Exception {
+        List<String> kept = onRanks(2, (job, group) -> {
+            int before = JobListeners.of(job);
+            for (int i = 0; i < 2; i++) {
+                try (CollectiveMismatchDetector detector = new CollectiveMismatchDetector(job, group);
+                    Communicator communicator = SocketCommunicator.open(job, group)) {
+                    detector.exchange(ByteBuffer.allocate(1));
+                    communicator.barrier().await();
+                }
+            }
+            return before + " before, " + JobListeners.of(job) + " after";
+        });
+        assertEquals(List.of("1 before, 1 after", "1 before, 1 after"), kept);
+    }
+
     /** Runs {@code body} on each rank. Returns the mismatch or failure that each has reported, or null. */
     private static List<String> run(int count, Body body) throws Exception {
+        return onRanks(count, (job, group) -> {
+            CompletableFuture<String> failure = new CompletableFuture<>();
+            try (CollectiveMismatchDetector detector = new CollectiveMismatchDetector(job, group)) {
+                detector.begin((operation, thrown) -> failure.complete(operation + ": " + thrown.getMessage()));
+                body.run(new Rank(group.index(), detector, new CollectiveSequence(group), failure));
+            }
+            return failure.getNow(null);
+        });
+    }
+
+    /** Runs {@code program} on each rank of a job. Returns the results. */
+    private static List<String> onRanks(int count, Program program) throws Exception {
         int port = FreePorts.one();
         try (ExecutorService threads = Executors.newFixedThreadPool(count)) {
             List<Callable<String>> ranks = IntStream.range(0, count)
-                .mapToObj(rank -> (Callable<String>) () -> rank(rank, count, port, body)).toList();
+                .mapToObj(rank -> (Callable<String>) () -> rank(rank, count, port, program)).toList();
             List<Future<String>> futures = threads.invokeAll(ranks);
-            String[] failures = new String[count];
+            String[] results = new String[count];
             for (int rank = 0; rank < count; rank++) {
-                failures[rank] = futures.get(rank).get();
+                results[rank] = futures.get(rank).get();
             }
-            return Arrays.asList(failures);
+            return Arrays.asList(results);
         }
     }
 
-    private static String rank(int rank, int count, int port, Body body) throws Exception {
+    private static String rank(int rank, int count, int port, Program program) throws Exception {
         ProcessGroup group = new ProcessGroup("dp", IntStream.range(0, count).boxed().toList(), rank);
         RankEnvironment self = new RankEnvironment(rank, count, 0, "127.0.0.1", port);
-        CompletableFuture<String> failure = new CompletableFuture<>();
-        try (Job job = Rendezvous.join(self, JobSecret.none(), Map.of(), Ranks.LONG);
-            CollectiveMismatchDetector detector = new CollectiveMismatchDetector(job, group)) {
-            detector.begin((operation, thrown) -> failure.complete(operation + ": " + thrown.getMessage()));
-            body.run(new Rank(rank, detector, new CollectiveSequence(group), failure));
+        try (Job job = Rendezvous.join(self, JobSecret.none(), Map.of(), Ranks.LONG)) {
+            return program.run(job, group);
         }
-        return failure.getNow(null);
     }
 }

@@ -119,11 +119,10 @@ final class NcclBootstrap {
     private ncclComm connect(byte[] id) {
         CompletableFuture<ncclComm> connected = new CompletableFuture<>();
         FailureDetector watch = job.watch();
-        watch.onFailure(() -> watch.failure().ifPresent(verdict ->
-            connected.completeExceptionally(new CommunicationException(where() + ": " + verdict))));
-        Thread.ofPlatform().daemon().name("isobar-nccl-" + group.name() + "-" + group.rank())
-            .start(() -> connect(id, connected));
-        try {
+        try (FailureDetector.Registration _ = watch.onFailure(() -> watch.failure().ifPresent(verdict ->
+            connected.completeExceptionally(new CommunicationException(where() + ": " + verdict))))) {
+            Thread.ofPlatform().daemon().name("isobar-nccl-" + group.name() + "-" + group.rank())
+                .start(() -> connect(id, connected));
             return connected.get(job.limits().start().toNanos(), TimeUnit.NANOSECONDS);
         } catch (ExecutionException failed) {
             throw failed.getCause() instanceof CudaException refused ? refused

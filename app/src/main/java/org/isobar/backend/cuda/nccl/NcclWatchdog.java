@@ -37,6 +37,7 @@ final class NcclWatchdog {
     private final Runnable guard = this::check;
     private final Supplier<Optional<String>> place = this::waiting;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
+    private FailureDetector.Registration registration = () -> { };
     private long lastQuery;
     private volatile String failure;
     private volatile boolean closed;
@@ -56,7 +57,7 @@ final class NcclWatchdog {
         detector.begin((collective, thrown) -> fail(NcclOperation.place(group, collective), thrown));
         waits.addGuard(guard);
         waits.report(job, place);
-        job.watch().onFailure(() -> job.watch().failure().ifPresent(this::stop));
+        registration = job.watch().onFailure(() -> job.watch().failure().ifPresent(this::stop));
     }
 
     /** Whether the communicator has failed or been closed. */
@@ -181,7 +182,9 @@ final class NcclWatchdog {
             }
         }
         detector.close();
-        return awaitEnd(limit);
+        boolean inTime = awaitEnd(limit);
+        registration.close();
+        return inTime;
     }
 
     private boolean awaitIdle(Duration limit) {
