@@ -61,6 +61,13 @@ public interface Device extends AutoCloseable {
     /** Starts to compile, on other threads, what operations may use, for a program that uses most of it. */
     default void compileAhead() { }
 
+    /**
+     * Checks that operations of that footprint do not exceed limits of this device, except its memory.
+     *
+     * @throws org.isobar.fault.UserException if they do; names the setting to change
+     */
+    default void require(Footprint footprint) { }
+
     /** Allocates the workspace for operations of that footprint. Called before the first step. */
     void reserve(Footprint footprint);
 

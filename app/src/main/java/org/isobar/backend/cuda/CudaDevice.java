@@ -147,6 +147,11 @@ public final class CudaDevice implements JobDevice {
     }
 
     @Override
+    public void require(Footprint footprint) {
+        operations.require(footprint);
+    }
+
+    @Override
     public void reserve(Footprint footprint) {
         stack.workspace().reserve(workspaceBytes(footprint));
         gauge.sample();

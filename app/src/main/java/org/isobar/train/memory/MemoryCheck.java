@@ -136,8 +136,10 @@ public final class MemoryCheck {
     }
 
     /**
-     * Returns the memory plan of a run and checks that it fits into {@code available} bytes.
+     * Returns the memory plan of a run and checks that it fits into {@code available} bytes, and that the device can
+     * compute it.
      *
+     * @throws org.isobar.fault.UserException if the device has no kernels for it
      * @throws OutOfDeviceMemoryException if it does not fit; names the memory needed, the memory free, and settings
      *                                    that fit
      */
@@ -155,6 +157,7 @@ public final class MemoryCheck {
         Map<String, Long> parts;
         try {
             plan = run.plan();
+            device.require(plan.footprint());
             parts = parts(run, plan);
         } catch (ArithmeticException | DeviceArena.FullException beyond) {
             requireOverflow(beyond);

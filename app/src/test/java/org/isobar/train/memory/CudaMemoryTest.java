@@ -99,6 +99,15 @@ class CudaMemoryTest {
             + "needed, 0\\.00 GB are free; .*nvidia-smi shows who else uses it.*"), errors.getFirst());
     }
 
+    /** Before the memory is checked, which would be exceeded as well. */
+    @ParameterizedTest
+    @CsvSource("local_batch_size=65536, 'is 65536, and a GPU computes at most 65535 samples at once: lower it,'")
+    void whatNoKernelComputesIsRefusedAtTheStart(String setting, String message) {
+        TinyRun run = TinyRun.of(data, logs, "device=cuda", setting);
+        assertEquals(2, run.code(), run.screen());
+        assertTrue(run.screen().contains(message), run.screen());
+    }
+
     private void takeAll() {
         for (long bytes = 1L << 32; bytes > 0;) {
             try {

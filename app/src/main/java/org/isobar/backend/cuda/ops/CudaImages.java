@@ -92,8 +92,9 @@ final class CudaImages implements ImageOps {
     public void normalize(Tensor y, Tensor x, Tensor mean, Tensor std) {
         long fields = x.shape().extent(0) * x.shape().extent(1);
         long field = x.elements() / fields;
+        long chunks = ElementGrid.blocks(field);
         context.launcher().call(normalize).tensor(y).tensor(x).tensor(mean).tensor(std).int64(field)
-            .int32(x.shape().extent(1)).launch(ElementGrid.blocks(field), fields, 1, ElementGrid.THREADS, 0);
+            .int32(x.shape().extent(1)).int32(chunks).launch(fields * chunks, ElementGrid.THREADS);
     }
 
     private static String name(PatchShape.Order order) {

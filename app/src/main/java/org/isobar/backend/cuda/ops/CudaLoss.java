@@ -92,7 +92,7 @@ final class CudaLoss implements LossOps {
         long partial = context.workspace().address(batch * channels * chunks * Double.BYTES);
         context.launcher().call(sumWeightedSquares).int64(partial).tensor(prediction).tensor(target).int32(height)
             .int32(width).int32(rows).float64(LatitudeWeights.RADIANS_PER_DEGREE)
-            .launch(chunks, batch * channels, 1, THREADS, 0);
+            .launch(batch * channels, chunks, 1, THREADS, 0);
         context.launcher().call(rmseOfSums).tensor(rmse).int64(partial).int32(batch).int32(chunks).int32(height)
             .int32(width).float64(LatitudeWeights.RADIANS_PER_DEGREE).launch(channels, THREADS);
     }

@@ -8,11 +8,16 @@ import java.util.stream.LongStream;
 import org.isobar.backend.cuda.kernels.KernelVariant;
 import org.isobar.device.Footprint;
 import org.isobar.device.ProductAlgorithms;
+import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.TensorOps;
+import org.isobar.fault.UserException;
 import org.isobar.tensor.DType;
 
 /** The tensor operations of a GPU; each family of operations is a class. */
 public final class CudaTensorOps implements AutoCloseable {
+    /** Samples are the second or third dimension of grids, which have no more blocks there. */
+    private static final int MOST_SAMPLES = 65_535;
+
     private final CudaProducts products;
     private final CudaLayerNorm norms;
     private final CudaAttention attention;
@@ -43,6 +48,20 @@ public final class CudaTensorOps implements AutoCloseable {
     /** The algorithms of matrix products. */
     public ProductAlgorithms productAlgorithms() {
         return products.algorithms();
+    }
+
+    /**
+     * Checks that kernels can compute operations of that footprint on this device.
+     *
+     * @throws UserException if they cannot
+     */
+    public void require(Footprint footprint) {
+        for (AttentionShape shape : footprint.attention()) {
+            if (shape.batch() > MOST_SAMPLES) {
+                throw new UserException("local_batch_size is " + shape.batch() + ", and a GPU computes at most "
+                    + MOST_SAMPLES + " samples at once: lower it, and raise accumulate_steps to keep the global batch");
+            }
+        }
     }
 
     /** Bytes of workspace that operations of that footprint need on devices of this compute capability (90 for 9.0). */

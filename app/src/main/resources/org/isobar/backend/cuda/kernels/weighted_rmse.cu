@@ -25,14 +25,15 @@ __device__ __forceinline__ double cosine_of_row(long long row, int height, doubl
     return cosine(radians_per_degree * (90 - 180.0 * row / (height - 1)));
 }
 
-// Blocks: (chunk of rows, field). Rows are weighted by their cosine, without normalization.
+// Blocks: (field, chunk of rows). There may be more fields than the second dimension can have blocks (65535). Rows are
+// weighted by their cosine, without normalization.
 //   partial (B C, chunks)
 extern "C" __global__ void __launch_bounds__(THREADS) sum_weighted_squares(double* partial, const float* prediction,
     const float* target, int height, int width, int rows, double radians_per_degree) {
-    long long field = static_cast<long long>(blockIdx.y) * height;
+    long long field = static_cast<long long>(blockIdx.x) * height;
     double sum = 0;
     for (int r = threadIdx.x / WARP; r < rows; r += WARPS) {
-        int row = blockIdx.x * rows + r;
+        int row = blockIdx.y * rows + r;
         if (row < height) {
             const float* p = prediction + (field + row) * width;
             const float* t = target + (field + row) * width;
@@ -47,7 +48,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) sum_weighted_squares(doubl
     }
     sum = block_sum<THREADS>(sum);
     if (threadIdx.x == 0) {
-        partial[static_cast<long long>(blockIdx.y) * gridDim.x + blockIdx.x] = sum;
+        partial[static_cast<long long>(blockIdx.x) * gridDim.y + blockIdx.y] = sum;
     }
 }
 

@@ -51,7 +51,7 @@ class KernelMutationTest {
             new Mutation("dropout.cu", "(row - plane * rows) * inner", "row * inner", "dropout"),
             new Mutation("positions.cu", "load(before, d_positions + i)", "load(before, dy + i)",
                 "addPositionsBackward"),
-            new Mutation("normalize.cu", "std[blockIdx.y % channels]", "std[blockIdx.y / channels]", "normalize"),
+            new Mutation("normalize.cu", "std[field % channels]", "std[field / channels]", "normalize"),
             new Mutation("patches.cu", "int x = i / count;", "int x = i % s.columns;", "unpatchify"),
             new Mutation("patches.cu", "tile[c][x] = image[pixel]; });\n        __syncthreads();",
                 "tile[c][x] = image[pixel]; });", "patchify"));
