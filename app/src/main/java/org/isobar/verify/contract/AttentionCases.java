@@ -13,7 +13,7 @@ import org.isobar.verify.reference.ReferenceAttention;
 
 /**
  * Cases of attention: equal and unequal numbers of queries and keys, sharp and flat distributions, with and without
- * dropout; every head size that has a specialized GPU kernel, and others.
+ * dropout; every head size that has a specialized GPU kernel, and others, one so wide that blocks are smaller.
  */
 final class AttentionCases {
     private static final AttentionShape TILED = new AttentionShape(1, 131, 131, 2, 48);
@@ -22,7 +22,8 @@ final class AttentionCases {
         new AttentionShape(2, 16, 70, 1, 5), TILED,
         new AttentionShape(1, 3, 300, 1, 32), new AttentionShape(1, 64, 64, 1, 128),
         new AttentionShape(1, 65, 129, 2, 64), new AttentionShape(2, 70, 31, 1, 80),
-        new AttentionShape(1, 129, 65, 1, 96), new AttentionShape(2, 37, 45, 3, 16));
+        new AttentionShape(1, 129, 65, 1, 96), new AttentionShape(1, 3, 2, 1, 3620),
+        new AttentionShape(2, 37, 45, 3, 16));
 
     private AttentionCases() { }
 

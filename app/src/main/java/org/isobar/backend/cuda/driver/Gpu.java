@@ -2,6 +2,7 @@ package org.isobar.backend.cuda.driver;
 
 import static org.bytedeco.cuda.global.cudart.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
 import static org.bytedeco.cuda.global.cudart.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR;
+import static org.bytedeco.cuda.global.cudart.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
 import static org.bytedeco.cuda.global.cudart.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
 import static org.bytedeco.cuda.global.cudart.cuCtxSetCurrent;
 import static org.bytedeco.cuda.global.cudart.cuDeviceGet;
@@ -28,6 +29,7 @@ public final class Gpu implements AutoCloseable {
     private final int device;
     private final String name;
     private final int capability;
+    private final int sharedBytes;
     private final int multiprocessors;
     private final CudaVersion driver;
     private final CUctx_st context = new CUctx_st();
@@ -54,6 +56,7 @@ public final class Gpu implements AutoCloseable {
         if (capability < GpuInfo.OLDEST_CAPABILITY) {
             throw new UserException("--device cuda: " + CudaObstacle.tooOld(toString()));
         }
+        sharedBytes = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
         multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
         Cuda.check(cuDevicePrimaryCtxRetain(context, device), "cuDevicePrimaryCtxRetain");
         makeCurrent();
@@ -72,6 +75,11 @@ public final class Gpu implements AutoCloseable {
     /** Compute capability: 90 for 9.0. */
     public int capability() {
         return capability;
+    }
+
+    /** The most shared memory that a block may have, in bytes. */
+    public int sharedBytes() {
+        return sharedBytes;
     }
 
     /** Number of streaming multiprocessors. */

@@ -68,6 +68,11 @@ public final class KernelLoader implements KernelProvider, AutoCloseable {
     }
 
     @Override
+    public int sharedBytes() {
+        return gpu.sharedBytes();
+    }
+
+    @Override
     public int multiprocessors() {
         return gpu.multiprocessors();
     }

@@ -14,6 +14,9 @@ public interface KernelProvider {
     /** Compute capability of the device, 90 for 9.0. */
     int capability();
 
+    /** The most shared memory that a block of a kernel may have on the device, in bytes. */
+    int sharedBytes();
+
     /** Number of streaming multiprocessors of the device, for the size of grid-stride loops. */
     int multiprocessors();
 }

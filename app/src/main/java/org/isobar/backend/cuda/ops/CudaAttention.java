@@ -63,6 +63,17 @@ final class CudaAttention implements AttentionOps {
             ? second.flatMap(engine -> engine.enabled(shape, tensors[0].dtype())) : Optional.empty();
     }
 
+    /**
+     * Checks that there are kernels for heads of that size on this device.
+     *
+     * @throws org.isobar.fault.UserException if there are none
+     */
+    void require(AttentionShape shape) {
+        if (!hasTiles(shape.headDim())) {
+            plain.require(shape.headDim());
+        }
+    }
+
     private static boolean hasTiles(AttentionShape shape, Tensor... tensors) {
         return hasTiles(shape.headDim()) && Arrays.stream(tensors).allMatch(ElementGrid::aligned);
     }

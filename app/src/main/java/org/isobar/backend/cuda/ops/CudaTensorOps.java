@@ -61,6 +61,7 @@ public final class CudaTensorOps implements AutoCloseable {
                 throw new UserException("local_batch_size is " + shape.batch() + ", and a GPU computes at most "
                     + MOST_SAMPLES + " samples at once: lower it, and raise accumulate_steps to keep the global batch");
             }
+            attention.require(shape);
         }
     }
 

@@ -9,13 +9,14 @@ import org.isobar.backend.cuda.kernels.LoadedKernel;
 import org.isobar.backend.cuda.kernels.TypedKernel;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.Dropout;
+import org.isobar.fault.UserException;
 import org.isobar.tensor.Tensor;
 
 /** Attention for heads of any size, by the slow kernels of {@code attention_plain.cu}. */
 final class PlainAttention {
     private static final String FILE = "attention_plain.cu";
-    private static final int WARPS = 4;
-    private static final int THREADS = 32 * WARPS;
+    private static final int WARP = 32;
+    private static final int MOST_WARPS = 4;
 
     private final OpResources context;
     private final TypedKernel forward;
@@ -32,6 +33,20 @@ final class PlainAttention {
     static List<KernelVariant> variants() {
         return Stream.of("attention_plain", "attention_plain_queries", "attention_plain_keys")
             .flatMap(function -> TypedKernel.variants(FILE, function).stream()).toList();
+    }
+
+    /**
+     * Checks that a block of one warp fits into the shared memory of the device.
+     *
+     * @throws UserException if it does not
+     */
+    void require(long headDim) {
+        int sharedBytes = context.kernels().sharedBytes();
+        if (warpBytes(headDim) > sharedBytes) {
+            long widest = (sharedBytes - warpBytes(0)) / (warpBytes(1) - warpBytes(0));
+            throw new UserException("attention heads have " + headDim + " channels (embed_dim / num_heads), and the "
+                + "shared memory of this GPU has room for " + widest + ": raise num_heads");
+        }
     }
 
     /** Bytes of delta (B, H, Tq). */
@@ -57,18 +72,29 @@ final class PlainAttention {
     }
 
     /** Passes the last arguments, common to all three kernels, and launches one warp for each of {@code tokens}. */
-    private static void launch(KernelLauncher launcher, LoadedKernel kernel, long tokens, AttentionShape shape,
+    private void launch(KernelLauncher launcher, LoadedKernel kernel, long tokens, AttentionShape shape,
         Dropout dropout) {
         long rows = shape.batch() * shape.heads() * tokens;
         launcher.int64(rows).int32(shape.queries()).int32(shape.keys()).int32(shape.heads()).int32(shape.headDim())
             .float32(shape.scale());
-        int sharedBytes = sharedBytes(shape);
+        int warps = warps(shape.headDim(), context.kernels().sharedBytes());
+        int sharedBytes = Math.toIntExact(warps * warpBytes(shape.headDim()));
         AttentionKernels.grant(kernel, sharedBytes);
-        AttentionMask.pass(launcher, dropout).launch(Math.ceilDiv(rows, (long) WARPS), 1, 1, THREADS, sharedBytes);
+        AttentionMask.pass(launcher, dropout)
+            .launch(Math.ceilDiv(rows, (long) warps), 1, 1, warps * WARP, sharedBytes);
     }
 
-    /** Shared memory: for every warp two rows of operands, two rows of sums, and a weight and a slope for each lane. */
-    private static int sharedBytes(AttentionShape shape) {
-        return Math.toIntExact(WARPS * (4 * shape.headDim() + 2 * 32) * Float.BYTES);
+    /** Warps of a block: four, or for wide heads two or one, if the device has no more shared memory. */
+    static int warps(long headDim, int sharedBytes) {
+        int warps = MOST_WARPS;
+        while (warps > 1 && warps * warpBytes(headDim) > sharedBytes) {
+            warps /= 2;
+        }
+        return warps;
+    }
+
+    /** Shared memory of a warp: two rows of operands, two rows of sums, and a weight and a slope for each lane. */
+    private static long warpBytes(long headDim) {
+        return (4 * headDim + 2 * WARP) * Float.BYTES;
     }
 }

@@ -10,8 +10,7 @@
 #include "common.cuh"
 #include "philox.cuh"
 
-constexpr int WARPS = 4;
-constexpr int THREADS = WARPS * WARP;
+constexpr int THREADS = 4 * WARP; // at most: blocks have fewer where the shared memory of the device has no room
 
 #define EXTENTS long long rows, int queries, int keys, int heads, int head_dim, float scale
 // Element (b, h, i, j) of the mask is element origin + b * sample + h * head + i * query + j * key of the whole mask.
@@ -25,6 +24,10 @@ constexpr int THREADS = WARPS * WARP;
         + (h) * mask_head + (i) * mask_query + (j) * mask_key, mask_threshold, mask_scale))
 
 __device__ __forceinline__ int lane() { return threadIdx.x % WARP; }
+
+__device__ __forceinline__ long long row_of_warp() {
+    return static_cast<long long>(blockIdx.x) * (blockDim.x / WARP) + threadIdx.x / WARP;
+}
 
 // A warp's part of shared memory.
 struct Own {
@@ -108,7 +111,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention_plain(T* out, fl
     EXTENTS, MASK) {
     DYNAMIC_SHARED(float, shared);
     Own own(shared, head_dim);
-    long long row = static_cast<long long>(blockIdx.x) * WARPS + threadIdx.x / WARP; // over (B, H, Tq)
+    long long row = row_of_warp(); // over (B, H, Tq)
     if (row >= rows) {
         return;
     }
@@ -143,7 +146,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention_plain_queries(T*
     const T* q, const T* kv, const T* out, const float* lse, EXTENTS, MASK) {
     DYNAMIC_SHARED(float, shared);
     Own own(shared, head_dim);
-    long long row = static_cast<long long>(blockIdx.x) * WARPS + threadIdx.x / WARP; // over (B, H, Tq)
+    long long row = row_of_warp(); // over (B, H, Tq)
     if (row >= rows) {
         return;
     }
@@ -175,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention_plain_keys(T* dk
     const T* d_out, const T* q, const T* kv, const float* lse, EXTENTS, MASK) {
     DYNAMIC_SHARED(float, shared);
     Own own(shared, head_dim);
-    long long row = static_cast<long long>(blockIdx.x) * WARPS + threadIdx.x / WARP; // over (B, H, Tk)
+    long long row = row_of_warp(); // over (B, H, Tk)
     if (row >= rows) {
         return;
     }

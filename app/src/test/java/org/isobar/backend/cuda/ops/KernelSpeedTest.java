@@ -212,7 +212,7 @@ class KernelSpeedTest {
             int scores = variant.pass() == Pass.FORWARD ? tiling.columns() : 0;
             int registers = tiling.rowTiles() * (sums + scores + tiling.kept() * variant.headDim() / 2) / 2;
             if (registers < MOST_REGISTERS
-                && other.sharedBytes() <= AttentionTilingTest.sharedBytes(gpu.capability())) {
+                && other.sharedBytes() <= SourceKernels.sharedBytes(gpu.capability())) {
                 candidates.add(other);
             }
         }
