@@ -31,15 +31,15 @@ class SecondAttentionCheckTest {
         try (CudaDevice device = new CudaDevice(0, CudaFixture.options(), SimulatedCudnn.environment(), line -> { })) {
             List<String> all = lines(device, true);
             List<String> lines = all.stream().filter(line -> !line.startsWith(REFUSAL)).toList();
-            List<String> checks = List.of("Attention by cuDNN 9.19.0 in F16: 8 of 11 shapes",
-                "Attention by cuDNN 9.19.0 in BF16: 8 of 11 shapes",
-                "Operations in F16    33 cases, 0 failed", "Operations in BF16   33 cases, 0 failed",
+            List<String> checks = List.of("Attention by cuDNN 9.19.0 in F16: 8 of 12 shapes",
+                "Attention by cuDNN 9.19.0 in BF16: 8 of 12 shapes",
+                "Operations in F16    36 cases, 0 failed", "Operations in BF16   36 cases, 0 failed",
                 "Golden cases in F16   110 comparisons, 0 failed;", "Golden cases in BF16  110 comparisons, 0 failed;");
             for (int i = 0; i < checks.size(); i++) {
                 assertTrue(lines.get(i).startsWith(checks.get(i)), all::toString);
             }
             assertEquals(checks.size(), lines.size(), all::toString);
-            assertEquals(2 * 3, all.size() - lines.size(), all::toString); // heads of 1, 5 and 12 channels
+            assertEquals(2 * 4, all.size() - lines.size(), all::toString); // heads of 1, 5, 12 and 3620 channels
         }
     }
 
@@ -52,12 +52,12 @@ class SecondAttentionCheckTest {
                 new CudaDevice(0, CudaFixture.options(), SimulatedCudnn.environment(), line -> { })) {
                 List<String> lines = lines(device, true);
                 for (String type : List.of("F16", "BF16")) {
-                    assertTrue(lines.contains("Attention by cuDNN 9.19.0 (forward) in " + type + ": 8 of 11 shapes"),
+                    assertTrue(lines.contains("Attention by cuDNN 9.19.0 (forward) in " + type + ": 8 of 12 shapes"),
                         lines::toString);
                 }
                 assertEquals(2, lines.stream().filter(line -> line.startsWith("  backward by Isobar's kernels: cuDNN "
                     + "9.19.0 refuses ")).count(), lines::toString);
-                assertEquals(2, lines.stream().filter(line -> line.endsWith("33 cases, 0 failed")).count(),
+                assertEquals(2, lines.stream().filter(line -> line.endsWith("36 cases, 0 failed")).count(),
                     lines::toString);
             }
         });
@@ -70,9 +70,9 @@ class SecondAttentionCheckTest {
             try (CudaDevice device =
                 new CudaDevice(0, CudaFixture.options(), SimulatedCudnn.environment(), line -> { })) {
                 List<String> lines = lines(device, true);
-                assertEquals(2 * (1 + 11), lines.size(), lines::toString);
+                assertEquals(2 * (1 + 12), lines.size(), lines::toString);
                 for (String type : List.of("F16", "BF16")) {
-                    assertTrue(lines.contains("Attention by cuDNN 9.19.0 in " + type + ": 0 of 11 shapes"),
+                    assertTrue(lines.contains("Attention by cuDNN 9.19.0 in " + type + ": 0 of 12 shapes"),
                         lines::toString);
                 }
                 assertEquals(2 * 8, lines.stream().filter(line -> line.startsWith(REFUSAL)
