@@ -44,7 +44,12 @@ final class TrainCommand implements Callable<Integer> {
         StopSignals signals = new StopSignals(config.ranks().rank() == 0 ? screen::printLine : _ -> { },
             ParentWatch.isLaunched(context.environment()) ? StopSignals.Sender.LAUNCHER : StopSignals.Sender.ANYONE);
         return TrainingRun.run(config, new RunContext(JobSecret.of(context.environment()),
-            context.environment(), screen, signals, UnaryOperator.identity(),
-            MachineExpectation.of(context.environment(), context.home())));
+            context.environment(), screen, signals, UnaryOperator.identity(), expectation(config)));
+    }
+
+    /** Rank 0 alone logs it, so other ranks need no machine file. */
+    private RunContext.Expectation expectation(RunConfig config) {
+        return config.ranks().rank() == 0 ? MachineExpectation.of(context.environment(), context.home())
+            : RunContext.Expectation.NONE;
     }
 }

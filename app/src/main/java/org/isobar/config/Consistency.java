@@ -30,8 +30,8 @@ final class Consistency {
         int patch = settings.get(MODEL.patchSize);
         List<Integer> image = settings.get(MODEL.imgSize);
         if (image.getFirst() < 2) {
-            throw settings.fail(settings.describe(MODEL.imgSize) + ", but scores weight the rows of an image by the "
-                + "distance of their latitudes; it needs two latitudes or more.");
+            throw settings.fail(settings.describe(MODEL.imgSize) + ", but rows have latitudes of "
+                + "90 - 180 j / (H - 1) degrees; it needs two rows or more.");
         }
         if (image.stream().anyMatch(side -> side % patch != 0)) {
             throw settings.fail(settings.describe(MODEL.imgSize) + ", which patches of " + patch + " x " + patch

@@ -1,6 +1,9 @@
 package org.isobar.device;
 
-/** Named time ranges for a profiler, and control of its recording window. Any thread may call it. */
+/**
+ * Named time ranges for a profiler, and control of its recording window. Any thread may open a range, and must close it
+ * itself.
+ */
 public interface ProfilerRanges {
     /** Marks nothing. */
     ProfilerRanges NONE = new ProfilerRanges() {

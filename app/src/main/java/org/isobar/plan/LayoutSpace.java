@@ -66,9 +66,10 @@ final class LayoutSpace {
 
     /** The processes of a CPU are all on one machine, on which their command starts them. */
     private void checkProcesses() {
-        if (!request.machine().isGpu() && request.nodes() > 1) {
+        int most = (int) request.machine().value(MachineKeys.RANKS_PER_NODE);
+        if (!request.machine().isGpu() && request.ranks() > most) {
             throw new UserException("machine " + request.machine().name() + " is planned with at most "
-                + (int) request.machine().value(MachineKeys.RANKS_PER_NODE) + " processes (ranks_per_node), and "
+                + most + " processes (ranks_per_node), and "
                 + request.ranks() + " are asked for; give a smaller --gpus, or a machine file with more");
         }
     }

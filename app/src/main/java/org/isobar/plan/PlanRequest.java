@@ -47,7 +47,7 @@ public record PlanRequest(RunConfig config, Machine machine, Program program, in
         }
     }
 
-    /** The configuration that {@code run} has in one process, whatever layout it gives. */
+    /** Replaces the layout of {@code run} by that of one process. */
     public static ConfigRequest ofOneProcess(ConfigRequest run) {
         return run.with("tensor_parallel", "1").with("context_parallel", "1").with("local_batch_size", "None")
             .with("noddp", "false").with("parallel_order", ProcessGrid.DEFAULT_ORDER);
@@ -66,9 +66,12 @@ public record PlanRequest(RunConfig config, Machine machine, Program program, in
         return program == Program.TUTORIAL || machine.computes(asked.compute()) ? asked : AmpMode.NONE;
     }
 
-    /** Nodes of the run: the fewest that the ranks fill evenly, with no more ranks on a node than the machine has. */
+    /**
+     * Nodes of the run: of GPUs the fewest that the ranks fill evenly, with no more ranks on a node than the machine
+     * has. The processes of a CPU are all on one.
+     */
     public int nodes() {
-        int nodes = Math.ceilDiv(ranks, (int) machine.value(MachineKeys.RANKS_PER_NODE));
+        int nodes = machine.isGpu() ? Math.ceilDiv(ranks, (int) machine.value(MachineKeys.RANKS_PER_NODE)) : 1;
         while (ranks % nodes != 0) {
             nodes++;
         }

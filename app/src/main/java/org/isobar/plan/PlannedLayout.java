@@ -8,7 +8,8 @@ import org.isobar.plan.simulate.Timeline;
  * The prediction for one layout.
  *
  * @param layout       the layout
- * @param memoryBytes  memory of the fullest rank: planned bytes, and the estimates of driver and communicators
+ * @param memoryBytes  memory of the fullest rank: planned bytes, inputs and workspace, on a CPU the copy of a
+ *                     checkpoint, and the estimates of driver and communicators
  * @param plannedBytes bytes of the arenas of the fullest rank
  * @param capacity     bytes that a rank has
  * @param stepSeconds  predicted time of a step

@@ -75,7 +75,7 @@ public final class Planner {
 
     /**
      * The layout; if it does not fit, also with the least recomputation and with the fewest micro-batches that do, each
-     * alone. Neither is faster than the layout itself. Nothing if its bytes are more than a number holds.
+     * alone. Neither is faster than the layout itself. Empty if its bytes overflow a long.
      */
     private List<PlannedLayout> variants(PlanLayout layout) {
         List<PlannedLayout> variants = new ArrayList<>();

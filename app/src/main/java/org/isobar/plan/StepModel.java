@@ -24,8 +24,8 @@ import org.isobar.plan.trace.StepTrace;
 /**
  * The time of a step from the traces of its roles. Ranks of one role issue the same and are simulated once: a role is
  * a part of the tokens, of which the last can differ from the others. On a CPU, computation waits for each collective
- * at once: its messages take the cores that would compute meanwhile. A collective takes as long as in the group along
- * its axes that lies on nodes in the costliest way, for which the other groups wait in a later collective.
+ * at once: its messages take the cores that would compute meanwhile. A collective takes as long as the slowest
+ * group along its axes. Other groups wait for that group in a later collective.
  *
  * @param operations   costs of operations
  * @param collectives  costs of collectives

@@ -22,8 +22,9 @@ import org.isobar.train.step.StepLaunch;
 import org.isobar.train.step.StepOptions;
 
 /**
- * The traces of a request's layouts. Layouts that differ only in order have the same, and on a GPU those that differ in
- * the number of replicas: on a CPU it determines the share of a checkpoint that a rank copies.
+ * The traces of a request's layouts. Layouts that differ only in order share traces. On a GPU, so do layouts that
+ * differ only in the number of replicas, if it is more than one. On a CPU that number determines how much of a
+ * checkpoint a rank copies.
  */
 final class StepTraces {
     /** Events of a step, beyond which its simulation takes long: about a thousand micro-batches of 24 blocks. */
@@ -41,8 +42,9 @@ final class StepTraces {
      * @param traces       of the first part of the tokens, and of the last if it differs
      * @param plannedBytes bytes of the arenas
      * @param otherBytes   bytes of inputs and workspace, and of the copy of a checkpoint
+     * @param lastEvents   events of the last micro-batch, which has the most
      */
-    record Roles(List<StepTrace> traces, long plannedBytes, long otherBytes) { }
+    record Roles(List<StepTrace> traces, long plannedBytes, long otherBytes, int lastEvents) { }
 
     StepTraces(PlanRequest request) {
         this.request = request;
@@ -58,7 +60,7 @@ final class StepTraces {
 
     /** The most micro-batches with which a layout is simulated. */
     int mostMicroBatches(PlanLayout layout) {
-        return MOST_EVENTS / Math.max(1, of(layout).traces().getFirst().events().size() / layout.accumulate());
+        return MOST_EVENTS / Math.max(1, of(layout).lastEvents());
     }
 
     /** The step of all micro-batches, of which {@code last} is the last. */
@@ -74,7 +76,7 @@ final class StepTraces {
         StepTrace trace = TutorialStep.of(request.model(), new TutorialStep.Layout(key.tp, key.cp, layout.dp(),
             key.batch, key.precision != AmpMode.NONE, request.config().training().enableFused()));
         return new Roles(List.of(trace), TutorialMemory.bytes(request.model(), key.tp, key.cp, key.batch,
-            key.precision != AmpMode.NONE), TutorialMemory.OVERHEAD);
+            key.precision != AmpMode.NONE), TutorialMemory.OVERHEAD, trace.events().size());
     }
 
     private Roles dry(Key key) {
@@ -85,14 +87,18 @@ final class StepTraces {
         List<StepTrace> traces = new ArrayList<>();
         long planned = 0;
         long other = 0;
+        int lastEvents = 0;
         for (int rank : ranks) {
             DryStep step = DryStep.of(request.model().with(key.recompute), key.batch, options(key), grid, rank);
-            traces.add(accumulated(sumsInProduct(key) ? step.trace() : step.trace().separated(), key.accumulate));
+            StepTrace last = sumsInProduct(key) ? step.trace() : step.trace().separated();
+            traces.add(accumulated(last, key.accumulate));
+            lastEvents = Math.max(lastEvents, last.events().size());
             planned = Math.max(planned, step.memory().bytes());
             other = Math.max(other, UnplannedMemory.workspaceBytes(request, step.memory().footprint())
                 + UnplannedMemory.checkpointBytes(request, step.memory()));
         }
-        return new Roles(traces, planned, Math.addExact(other, UnplannedMemory.inputBytes(request, key.batch)));
+        return new Roles(traces, planned, Math.addExact(other, UnplannedMemory.inputBytes(request, key.batch)),
+            lastEvents);
     }
 
     /** Whether a product that is a weight's gradient sums that of the bias, or the two were measured together. */

@@ -67,7 +67,7 @@ class ConfigErrorsTest {
         run_num=                | run_num is '' (--set), but it takes the name of one directory
         num_heads=7             | num_heads is '7' (--set), but embed_dim is '192' (line
         embed_dim=100           | but embed_dim is '100' (--set) and the heads share it evenly; num_heads can be 1, 2,
-        img_size=[1, 64]        | img_size is '[1, 64]' (--set), but scores weight the rows of an image by the
+        img_size=[1, 64]        | img_size is '[1, 64]' (--set), but rows have latitudes of 90 - 180 j / (H - 1)
         patch_size=7            | patch_size is '7' (--set); it can be 1, 2, 4, 8, 16, 32, 64.
         n_out_channels=21       | n_out_channels is '21' (--set), but n_in_channels is '20' (line
         tensor_parallel=2       | world size 1 is not divisible by tp x cp x pp = 2 x 1 x 1 = 2; choose a multiple

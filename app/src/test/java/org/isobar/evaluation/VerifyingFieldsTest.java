@@ -77,7 +77,7 @@ class VerifyingFieldsTest {
         assertEquals(1 + 3 * WINDOW.channels(), run.get()); // reads ahead; verifies, scores and transforms variables
     }
 
-    /** A device that does work of the host when it is cancelled. */
+    /** A device whose pending work, when cancelled, runs to its end, as tasks do that have begun. */
     private static Device latest(AtomicInteger run) {
         return (Device) Proxy.newProxyInstance(Device.class.getClassLoader(), new Class<?>[] {Device.class},
             (_, method, arguments) -> {

@@ -47,7 +47,9 @@ class PlannerTest {
         "perlmutter-a100-40, 7, 7, 1",
         "perlmutter-a100-40, 16, 4, 4",
         "h100-sxm, 12, 2, 6",
-        "h100-sxm, 65536, 8192, 8"})
+        "h100-sxm, 65536, 8192, 8",
+        "cpu-2-cores, 4, 1, 4",
+        "cpu-2-cores, 11, 1, 11"})
     void ranksFillTheFewestNodesEvenly(String machine, int ranks, int nodes, int perNode) {
         PlanRequest request = request(MachineFile.load(machine), ranks);
         assertEquals(nodes, request.nodes());

@@ -56,9 +56,10 @@ public final class PlanCommand implements Runnable {
     private static final Set<String> LAYOUT = Set.of("tensor_parallel", "context_parallel", "parallel_order",
         "pipeline_parallel", "local_batch_size", "run_num", "resume", "noddp");
     private static final String GLOBAL_BATCH = "global_batch_size";
-    /** The options of plan that fix what these keys say, for which {@code train} has options. */
-    private static final Map<String, String> FIXED_BY_OPTION = Map.of("tensor_parallel", "tensor_parallel",
-        "context_parallel", "context_parallel", "parallel_order", "parallel_order", "local_batch_size", GLOBAL_BATCH);
+    /** Keys of the layout, and what sets them in a plan. */
+    private static final Map<String, String> FIXED_BY = Map.of("tensor_parallel", "give it --tensor_parallel",
+        "context_parallel", "give it --context_parallel", "parallel_order", "give it --parallel_order",
+        "local_batch_size", "give it --global_batch_size", "noddp", "it plans replicas of one model");
     private static final Set<String> VARIED = Set.of("amp_mode", "recompute", "enable_cuda_graphs",
         "accumulate_steps");
 
@@ -233,8 +234,8 @@ public final class PlanCommand implements Runnable {
 
     /** The layout follows from the options of plan: a value of {@code --set} would override the one that is planned. */
     private static void checkLayoutIsNotSet(ConfigRequest request) {
-        request.overrides().keySet().stream().filter(FIXED_BY_OPTION::containsKey).findFirst().ifPresent(key -> {
-            throw new UserException("plan takes no --set " + key + "; give it --" + FIXED_BY_OPTION.get(key));
+        request.overrides().keySet().stream().filter(FIXED_BY::containsKey).findFirst().ifPresent(key -> {
+            throw new UserException("plan takes no --set " + key + "; " + FIXED_BY.get(key));
         });
     }
 

@@ -52,9 +52,9 @@ public final class MachineFile {
     }
 
     /**
-     * The same, as {@code origin} names it.
+     * Loads a machine as {@link #load(String)} does.
      *
-     * @param origin an option or a variable
+     * @param origin the option or variable that has the name, for the message about a missing file
      */
     public static Machine load(String origin, String nameOrFile) {
         if (SHIPPED.contains(nameOrFile)) {

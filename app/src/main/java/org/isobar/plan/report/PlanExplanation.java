@@ -40,8 +40,9 @@ public final class PlanExplanation {
         each.breakdown().forEach((part, seconds) -> lines.add(String.format(Locale.ROOT, "    %-14s %10.3f ms", part,
             1e3 * seconds)));
         lines.add(String.format(Locale.ROOT, "  memory: %.2f GB of %.1f GB: planned %.3f GB, and estimated %.2f GB for "
-            + "inputs, workspace, driver and communicators", each.memoryBytes() / GIB, each.capacity() / GIB,
-            each.plannedBytes() / GIB, (each.memoryBytes() - each.plannedBytes()) / GIB));
+            + "inputs, workspace, %s", each.memoryBytes() / GIB, each.capacity() / GIB,
+            each.plannedBytes() / GIB, (each.memoryBytes() - each.plannedBytes()) / GIB,
+            plan.request().machine().isGpu() ? "driver and communicators" : "a checkpoint's copy and communicators"));
         lines.addAll(communication(each));
         lines.addAll(sources(plan));
         return lines;

@@ -170,6 +170,9 @@ public record PlanText(Plan plan, Set<String> preset) {
         if (preset.contains("local_batch_size")) { // which overrides the global one
             words.add("--local_batch_size=" + layout.localBatch() / layout.accumulate());
         }
+        if (preset.contains("noddp")) {
+            words.add("--noddp=false");
+        }
         return words;
     }
 

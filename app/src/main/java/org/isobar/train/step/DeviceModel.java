@@ -85,6 +85,10 @@ public final class DeviceModel {
 
     /** Copies the first channels of each sample of {@code source} to {@code target}: as many as both images have. */
     void copyFirstChannels(Tensor target, Tensor source) {
+        if (target.shape().equals(source.shape())) {
+            device.ops().memory().copy(target, source);
+            return;
+        }
         long channels = Math.min(target.shape().extent(1), source.shape().extent(1));
         for (long sample = 0; sample < target.shape().extent(0); sample++) {
             device.ops().memory().copy(sample(target, sample).slice(0, channels),

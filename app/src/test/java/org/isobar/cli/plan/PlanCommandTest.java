@@ -121,6 +121,7 @@ class PlanCommandTest {
     @CsvSource(delimiter = '|', value = {
         "enable_cuda_graphs: true~  comm_backend: host| --enable_cuda_graphs=false",
         "tensor_parallel: 4| --tensor_parallel=1 --context_parallel=1 --parallel_order=dp",
+        "noddp: true| --noddp=false",
         "context_parallel: 3| --tensor_parallel=1 --context_parallel=1 --parallel_order=dp",
         "parallel_order: tp-cp| --tensor_parallel=1 --context_parallel=1 --parallel_order=dp",
         "local_batch_size: 8| --local_batch_size=2"})
@@ -178,6 +179,7 @@ class PlanCommandTest {
         "--machine=perlmutter-a100-40 --gpus=2 --set embed_dim=65536|no layout fits into the memory",
         "--machine=perlmutter-a100-40 --gpus=2 --set=tensor_parallel=2|no --set tensor_parallel; give it --t",
         "--machine=perlmutter-a100-40 --gpus=2 --set=local_batch_size=2|give it --global_batch_size",
+        "--machine=perlmutter-a100-40 --gpus=2 --set=noddp=true|no --set noddp; it plans replicas of one model",
         "--machine=perlmutter-a100-40 --gpus=2 --comm_backend=host --enable_cuda_graphs|: CUDA graphs a CUDA graph",
         "--machine=perlmutter-a100-40 --gpus=2 --program=tutorial --accumulate=2|accumulate_steps is 2",
         "--machine=perlmutter-a100-40 --gpus=2 --parallel_order=tp-xp|names an unknown axis 'xp'",

@@ -101,7 +101,7 @@ class CudaMemoryTest {
 
     /** Before the memory is checked, which would be exceeded as well. */
     @ParameterizedTest
-    @CsvSource({"local_batch_size=65536, 'is 65536, and a GPU computes at most 65535 samples at once: lower it,'",
+    @CsvSource({"local_batch_size=65536, 'is 65536, and a GPU computes at most 65535 samples at once: lower it'",
         "embed_dim=29026, 'the shared memory of this GPU has room for 14512: raise num_heads'"})
     void whatNoKernelComputesIsRefusedAtTheStart(String setting, String message) {
         TinyRun run = TinyRun.of(data, logs, "device=cuda", setting);

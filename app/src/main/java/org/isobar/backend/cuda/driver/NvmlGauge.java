@@ -93,7 +93,7 @@ public final class NvmlGauge implements MemoryGauge, AutoCloseable {
     /** Reads NVML. NVML ignores CUDA_VISIBLE_DEVICES, so the GPU is found by its PCI bus id. */
     private static final class Nvml implements Source {
         private static final int BUS_ID_BYTES = 32;
-        /** NVML's total has memory that the driver reserves, less than a tenth; two slices have twice the memory. */
+        /** NVML's total includes memory that the driver reserves, less than 10 %. The sum of two slices is larger. */
         private static final double SAME_DEVICE = 1.1;
 
         private final nvmlDevice_st device = new nvmlDevice_st();

@@ -59,7 +59,7 @@ public final class CudaTensorOps implements AutoCloseable {
         for (AttentionShape shape : footprint.attention()) {
             if (shape.batch() > MOST_SAMPLES) {
                 throw new UserException("local_batch_size is " + shape.batch() + ", and a GPU computes at most "
-                    + MOST_SAMPLES + " samples at once: lower it, and raise accumulate_steps to keep the global batch");
+                    + MOST_SAMPLES + " samples at once: lower it");
             }
             attention.require(shape);
         }

@@ -65,8 +65,8 @@ class KernelCompilationTest {
     }
 
     /**
-     * Attention in fp16 is left out, which differs from that in bf16 by its type alone, and in fp32 the heads that no
-     * preset has.
+     * Slow tests alone compile attention in fp16, which differs from that in bf16 by its type alone, and attention in
+     * fp32 for heads that no preset has.
      */
     @Test
     void kernelsOfHopperStayInRegistersAndAreInTheTable() throws Exception {

@@ -61,7 +61,7 @@ class KernelSpeedTest {
         forward = AttentionSpeed.of(FORWARD, GpuModel.H100, compiler);
     }
 
-    /** A change of more than 3 % in any number of the H100 fails. */
+    /** A change of more than 3 % in any speed on the H100 fails. */
     @Test
     void theTableHasTheseKernelsOfThePresets() throws Exception {
         GeneratedSection.assertLines(SpeedTable.HEADING, SpeedTable.NEXT, line -> !line.startsWith("| `")
