@@ -2,6 +2,8 @@ package org.isobar.bench.measure;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Stream;
 
 /**
  * Result of a step benchmark. {@code bench/vit_torch.py} writes the same format, and reads the settings of its own
@@ -27,6 +29,13 @@ import java.util.Map;
 public record StepResult(String program, String mode, String config, String products, Model model, int batch,
     double learningRate, int warmup, int steps, double flops, List<Double> losses, Spread stepSeconds, Memory memory,
     List<OperationGroup> operations, Map<String, String> facts) {
+
+    /** Checks that the result, which may come from a file, says what was run. */
+    public StepResult {
+        if (Stream.of(program, mode, config, products, losses, facts).anyMatch(Objects::isNull)) {
+            throw new IllegalArgumentException("program, mode, config, products, losses or facts are missing");
+        }
+    }
 
     /** Sizes of a model, by the keys of the presets. */
     public record Model(List<Integer> imgSize, int patchSize, int inChannels, int outChannels, int embedDim, int depth,

@@ -48,8 +48,7 @@ public record BenchFiles(Map<String, String> facts, List<BenchmarkPart> parts, M
     private static final ObjectMapper JSON = JsonMapper.builder()
         .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
         .enable(SerializationFeature.INDENT_OUTPUT, SerializationFeature.WRITE_ENUMS_USING_TO_STRING)
-        .enable(DeserializationFeature.READ_ENUMS_USING_TO_STRING,
-            DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
+        .enable(DeserializationFeature.READ_ENUMS_USING_TO_STRING)
         .build();
 
     /** Writes a result or a report atomically as JSON. */

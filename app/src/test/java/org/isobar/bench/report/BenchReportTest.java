@@ -234,7 +234,7 @@ class BenchReportTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"{\"other\": 1}", "{}", "null"})
+    @ValueSource(strings = {"{\"other\": 1}", "{}", "{\"program\": \"isobar\"}", "null"})
     void directoryWithOtherFilesIsRefused(String json) throws IOException {
         Files.writeString(directory.resolve("step-x.json"), json);
         String message = assertThrows(UserException.class, () -> BenchFiles.read(directory)).getMessage();

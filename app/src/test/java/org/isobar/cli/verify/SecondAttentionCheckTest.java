@@ -33,7 +33,7 @@ class SecondAttentionCheckTest {
             List<String> lines = all.stream().filter(line -> !line.startsWith(REFUSAL)).toList();
             List<String> checks = List.of("Attention by cuDNN 9.19.0 in F16: 8 of 12 shapes",
                 "Attention by cuDNN 9.19.0 in BF16: 8 of 12 shapes",
-                "Operations in F16    36 cases, 0 failed", "Operations in BF16   36 cases, 0 failed",
+                "Operations in F16    35 cases, 0 failed", "Operations in BF16   35 cases, 0 failed",
                 "Golden cases in F16   110 comparisons, 0 failed;", "Golden cases in BF16  110 comparisons, 0 failed;");
             for (int i = 0; i < checks.size(); i++) {
                 assertTrue(lines.get(i).startsWith(checks.get(i)), all::toString);
@@ -57,7 +57,7 @@ class SecondAttentionCheckTest {
                 }
                 assertEquals(2, lines.stream().filter(line -> line.startsWith("  backward by Isobar's kernels: cuDNN "
                     + "9.19.0 refuses ")).count(), lines::toString);
-                assertEquals(2, lines.stream().filter(line -> line.endsWith("36 cases, 0 failed")).count(),
+                assertEquals(2, lines.stream().filter(line -> line.endsWith("35 cases, 0 failed")).count(),
                     lines::toString);
             }
         });
