@@ -73,7 +73,12 @@ public final class ProcessGrid {
         return of(order, Map.of(Axis.TP, tp, Axis.CP, cp, Axis.PP, pp, Axis.DP, (int) (worldSize / model)));
     }
 
-    private static List<Axis> parse(String order, Map<Axis, Integer> sizes) {
+    /**
+     * The axes that an order names, fastest first.
+     *
+     * @throws UserException if it names an unknown axis, or one twice
+     */
+    public static List<Axis> axes(String order) {
         List<Axis> axes = new ArrayList<>();
         for (String name : order.split("-", -1)) {
             Axis axis = Axis.parse(name, order);
@@ -82,6 +87,11 @@ public final class ProcessGrid {
             }
             axes.add(axis);
         }
+        return axes;
+    }
+
+    private static List<Axis> parse(String order, Map<Axis, Integer> sizes) {
+        List<Axis> axes = axes(order);
         for (Axis axis : Axis.values()) {
             if (!axes.contains(axis)) {
                 if (sizes.get(axis) > 1) {

@@ -37,7 +37,7 @@ final class LayoutSpace {
      */
     LayoutSpace(PlanRequest request) {
         this.request = request;
-        request.fixed().order().ifPresent(order -> ProcessGrid.of(order, Map.of())); // checks its names
+        request.fixed().order().ifPresent(ProcessGrid::axes); // checks its names
         checkProcesses();
         int heads = request.model().heads();
         Set<Integer> batches = new TreeSet<>();
@@ -112,8 +112,8 @@ final class LayoutSpace {
     /** The axes among these that the order of the user omits. */
     private Optional<String> omission(Set<Axis> axes) {
         return request.fixed().order().flatMap(order -> {
-            List<String> named = Stream.of(order.toLowerCase(Locale.ROOT).split("-")).map(String::strip).toList();
-            return axes.stream().map(Axis::toString).filter(axis -> !named.contains(axis))
+            List<Axis> named = ProcessGrid.axes(order);
+            return axes.stream().filter(axis -> !named.contains(axis)).map(Axis::toString)
                 .reduce((a, b) -> a + " and " + b).map(missing -> "order " + order + " omits " + missing);
         });
     }
