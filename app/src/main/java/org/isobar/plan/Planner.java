@@ -10,7 +10,6 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import org.isobar.config.keys.AmpMode;
-import org.isobar.device.DeviceArena;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.fault.UserException;
@@ -79,13 +78,8 @@ public final class Planner {
      */
     private List<PlannedLayout> variants(PlanLayout layout) {
         List<PlannedLayout> variants = new ArrayList<>();
-        try {
-            variants.add(predict(layout));
-        } catch (ArithmeticException | DeviceArena.FullException beyond) {
-            MemoryCheck.requireOverflow(beyond);
-            return List.of();
-        }
-        if (!variants.getFirst().fits() && request.program() == Program.ISOBAR) {
+        MemoryCheck.unlessOverflow(() -> predict(layout)).ifPresent(variants::add);
+        if (!variants.isEmpty() && !variants.getFirst().fits() && request.program() == Program.ISOBAR) {
             if (!request.fixed().keys().contains("recompute")) {
                 addUntilOneFits(variants, Stream.of(Recompute.values())
                     .filter(more -> more.compareTo(layout.recompute()) > 0).map(layout::with));

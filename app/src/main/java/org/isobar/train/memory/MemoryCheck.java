@@ -9,8 +9,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.IntUnaryOperator;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -153,17 +155,9 @@ public final class MemoryCheck {
     }
 
     private MemoryPlan require() {
-        MemoryPlan plan;
-        Map<String, Long> parts;
-        try {
-            plan = run.plan();
-            device.require(plan.footprint());
-            parts = parts(run, plan);
-        } catch (ArithmeticException | DeviceArena.FullException beyond) {
-            requireOverflow(beyond);
-            throw new OutOfDeviceMemoryException("this run needs more memory than any machine has; lower "
-                + "local_batch_size, embed_dim or depth, or raise patch_size");
-        }
+        MemoryPlan plan = unlessOverflow(run::plan).orElseThrow(MemoryCheck::beyondAnyMachine);
+        device.require(plan.footprint());
+        Map<String, Long> parts = unlessOverflow(() -> parts(run, plan)).orElseThrow(MemoryCheck::beyondAnyMachine);
         if (sum(parts) > budget.bytes()) {
             String list = parts.entrySet().stream().filter(part -> part.getValue() > 0)
                 .map(part -> gigabytes(part.getValue()) + " " + part.getKey()).collect(Collectors.joining(", "));
@@ -171,6 +165,11 @@ public final class MemoryCheck {
                 + ") and " + budget.exceededBy(sum(parts)) + "; " + advice(plan));
         }
         return plan;
+    }
+
+    private static OutOfDeviceMemoryException beyondAnyMachine() {
+        return new OutOfDeviceMemoryException("this run needs more memory than any machine has; lower "
+            + "local_batch_size, embed_dim or depth, or raise patch_size");
     }
 
     private Map<String, Long> parts(Run candidate, MemoryPlan plan) {
@@ -263,18 +262,22 @@ public final class MemoryCheck {
     }
 
     private boolean fits(Run candidate) {
-        try {
-            return sum(parts(candidate, candidate.plan())) <= budget.bytes();
-        } catch (ArithmeticException | DeviceArena.FullException beyond) {
-            requireOverflow(beyond);
-            return false;
-        }
+        return unlessOverflow(() -> sum(parts(candidate, candidate.plan()))).filter(bytes -> bytes <= budget.bytes())
+            .isPresent();
     }
 
-    /** Throws what is no overflow of the dry run, which counts bytes with {@link Math#multiplyExact(long, long)}. */
-    public static void requireOverflow(RuntimeException failure) {
-        if (failure instanceof ArithmeticException && !failure.getMessage().endsWith(" overflow")) {
-            throw failure;
+    /**
+     * The result of a dry run, which counts bytes with {@link Math#multiplyExact(long, long)}; empty if they overflow a
+     * long.
+     */
+    public static <T> Optional<T> unlessOverflow(Supplier<T> dryRun) {
+        try {
+            return Optional.of(dryRun.get());
+        } catch (ArithmeticException | DeviceArena.FullException beyond) {
+            if (beyond instanceof ArithmeticException && !beyond.getMessage().endsWith(" overflow")) {
+                throw beyond;
+            }
+            return Optional.empty();
         }
     }
 }
