@@ -21,6 +21,7 @@ import org.isobar.data.survey.ScanObserver;
 import org.isobar.data.survey.StatisticsScan;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
+import org.isobar.os.FreeSpace;
 
 /**
  * Converts weather data to the tutorial's year files, and computes their statistics. Year files are written one after
@@ -203,26 +204,31 @@ public final class Conversion implements AutoCloseable {
 
     /** Whether the directory has a conversion with the same settings, which is continued. */
     private boolean checkDirectory() {
-        if (request.force()) {
-            return false;
-        }
-        Optional<ConversionManifest> other = ConversionManifest.read(request.to());
-        if (other.isPresent() && !manifest.fits(other.get())) {
+        Optional<ConversionManifest> previous =
+            request.force() ? Optional.empty() : ConversionManifest.read(request.to());
+        if (previous.isPresent() && !manifest.fits(previous.get())) {
             throw new UserException("Directory " + request.to() + " has a conversion with other settings ("
-                + other.get().channels() + ", " + other.get().height() + " x " + other.get().width() + ", "
-                + other.get().grid() + ", " + other.get().hoursPerFrame() + " hours). Replace it with --force, or name "
-                + "another directory with --to.");
+                + previous.get().channels() + ", " + previous.get().height() + " x " + previous.get().width() + ", "
+                + previous.get().grid() + ", " + previous.get().hoursPerFrame() + " hours). Replace it with --force, "
+                + "or name another directory with --to.");
         }
         for (TimePlan.Year year : plan.years()) {
-            for (Path path : List.of(path(year.year()), other(year.year()))) {
-                boolean expected = other.isPresent() && path.equals(path(year.year()));
-                if (!expected && Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
-                    throw new UserException("There is a data file " + path + " already, which is not of this "
-                        + "conversion. Replace it with --force, or name another directory with --to.");
-                }
+            Path path = path(year.year());
+            Path other = other(year.year());
+            if (isThere(other)) {
+                throw new UserException("There is a data file " + other + " already, and this conversion writes its "
+                    + "year to " + path + ". Move it out of the directory, or name another directory with --to.");
+            }
+            if (previous.isEmpty() && !request.force() && isThere(path)) {
+                throw new UserException("There is a data file " + path + " already, which is not of this "
+                    + "conversion. Replace it with --force, or name another directory with --to.");
             }
         }
-        return other.isPresent();
+        return previous.isPresent();
+    }
+
+    private static boolean isThere(Path path) {
+        return Files.exists(path, LinkOption.NOFOLLOW_LINKS);
     }
 
     /** Refuses a file that would be kept, and whose channels, grid or time steps are not those of this conversion. */
@@ -264,7 +270,7 @@ public final class Conversion implements AutoCloseable {
     private void requireSpace(long bytes) {
         try {
             Files.createDirectories(request.to());
-            long free = Files.getFileStore(request.to()).getUsableSpace();
+            long free = FreeSpace.of(request.to());
             if (free < bytes) {
                 throw new UserException(String.format(Locale.ROOT, "The year files below %s need %.1f GB, but the disk "
                     + "has %.1f GB free. Free space, convert fewer years or variables, or choose another disk with "

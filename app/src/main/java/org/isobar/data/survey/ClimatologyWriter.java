@@ -17,6 +17,7 @@ import org.isobar.data.Hdf5Header;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
+import org.isobar.os.FreeSpace;
 
 /**
  * Computes the climatology of years of weather: the mean over years of each hour of each day of the year, smoothed over
@@ -124,7 +125,7 @@ public final class ClimatologyWriter {
         Path directory = path.toAbsolutePath().getParent();
         try {
             Files.createDirectories(directory);
-            long free = Files.getFileStore(directory).getUsableSpace();
+            long free = FreeSpace.of(directory);
             if (free < bytes()) {
                 throw new UserException(String.format(Locale.ROOT, "The climatology %s needs %.1f GB, but the disk has "
                     + "%.1f GB free. Free space, or choose another disk with --out.", path, bytes() / 1e9, free / 1e9));

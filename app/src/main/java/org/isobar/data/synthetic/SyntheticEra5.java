@@ -16,6 +16,7 @@ import org.isobar.data.NpyFile;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
+import org.isobar.os.FreeSpace;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
@@ -130,7 +131,7 @@ public final class SyntheticEra5 {
     private static void checkSpace(Path directory, long needed) {
         try {
             Files.createDirectories(directory);
-            long free = Files.getFileStore(directory).getUsableSpace();
+            long free = FreeSpace.of(directory);
             if (free < needed) {
                 throw new UserException(String.format(Locale.ROOT,
                     "Synthetic data at %s needs %.1f GB, but the disk has %.1f GB free. Make less data ",

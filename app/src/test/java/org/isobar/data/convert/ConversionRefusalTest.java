@@ -167,6 +167,24 @@ class ConversionRefusalTest {
         assertFalse(Files.exists(directory.resolve("to/2019.h5")));
     }
 
+    /** Otherwise training would read a year of validation. */
+    @Test
+    void aYearIsNotInBothParts() throws IOException {
+        ClassicFile.weather(8).attribute("time", "units", "hours since 2020-01-01").write(directory.resolve("a.nc"));
+        ClassicFile.weather(1460).write(directory.resolve("b.nc")); // 2019
+        convert(Map.of("valid", "2019"));
+        Path valid = directory.resolve("to/valid/2019.h5");
+        Path train = directory.resolve("to/train/2020.h5");
+        for (Path left : List.of(valid, train)) {
+            String expected = "There is a data file " + left + " already, and this conversion writes its year to ";
+            assertRefused(Map.of("valid", "2020"), expected);
+            assertRefused(Map.of("valid", "2020", FORCE, ""), expected);
+            Files.delete(left);
+        }
+        convert(Map.of("valid", "2020"));
+        assertTrue(Files.exists(directory.resolve("to/train/2019.h5")) && !Files.exists(train));
+    }
+
     private void assertRefused(Map<String, String> options, String expected) {
         String message = message(options);
         assertTrue(message.contains(expected), message);
