@@ -6,10 +6,10 @@
 #   --bf16    also with the instructions of AVX-512 BF16, which bf16.c computes: Bochs 2.7 does not have them
 #   TEST      a class of tests without its package, such as GeneratedSoftmaxTest
 #
-# A second of a processor takes about a minute, and the kernel starts in three; PanelMatmulTest had not ended after half
-# an hour. Needs Debian 12 with `apt install bochs bochsbios bochs-term vgabios isolinux syslinux-common xorriso
-# e2fsprogs cpio kmod busybox-static gcc`, a JDK 25 in JAVA_HOME, and compiled classes (`mvn test-compile -pl app -am`).
-# Exits with 0 if all tests pass.
+# A second of a processor takes one to two minutes, and the kernel starts in three and a half; PanelMatmulTest had not
+# ended after twenty. Needs Debian 12 with `apt install bochs bochsbios bochs-term vgabios isolinux syslinux-common
+# xorriso e2fsprogs cpio kmod busybox-static gcc`, a JDK 25 in JAVA_HOME, and compiled classes (`mvn test-compile -pl app
+# -am`). Exits with 0 if all tests pass, whatever becomes of the emulator afterwards.
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
@@ -53,7 +53,7 @@ if [ ! -f kernel/done ]; then
 fi
 modules=kernel/lib/modules/$(ls kernel/lib/modules)
 rm -rf first disk boot
-mkdir -p first/{bin,modules,proc,sys,dev,root} disk/{bin,proc,sys,dev,tmp,etc,root,lib64,lib/x86_64-linux-gnu} boot
+mkdir -p first/{bin,modules,proc,sys,dev,disk} disk/{bin,proc,sys,dev,tmp,etc,lib64,lib/x86_64-linux-gnu} boot
 needed() { # MODULE: its files, those that it depends on first
     local line
     line=$(grep "/$1\.ko:" "$modules/modules.dep")
@@ -70,9 +70,9 @@ cat >first/init <<'EOF'
 for place in proc:proc sysfs:sys devtmpfs:dev; do /bin/busybox mount -t ${place%:*} none /${place#*:}; done
 while read -r module; do /bin/busybox insmod /modules/$module; done </order
 /bin/busybox sleep 1
-/bin/busybox mount -t ext4 /dev/sda /root
-for place in proc sys dev; do /bin/busybox mount --move /$place /root/$place; done
-exec /bin/busybox switch_root /root /init
+/bin/busybox mount -t ext4 /dev/sda /disk
+for place in proc sys dev; do /bin/busybox mount --move /$place /disk/$place; done
+exec /bin/busybox switch_root /disk /init
 EOF
 chmod +x first/init
 (cd first && find . | cpio -o -H newc 2>/dev/null | gzip) >boot/initrd.gz
@@ -107,11 +107,11 @@ for library in $libraries/lib{gomp.so.1,stdc++.so.6} $(ldd disk/java/bin/java di
 done
 cp -L /lib64/ld-linux-x86-64.so.2 disk/lib64/
 gcc -O2 -mfma -Wall -Wextra -Wno-parentheses -shared -fPIC -o disk/lib/bf16.so "$here/bf16.c"
-echo root:x:0:0::/root:/bin/sh >disk/etc/passwd
+echo root:x:0:0::/tmp:/bin/sh >disk/etc/passwd
 # By default Java leaves the vectors of 512 bits unused on this processor.
 cat >disk/init <<EOF
 #!/bin/sh
-export PATH=/bin HOME=/root
+export PATH=/bin HOME=/tmp
 mount -t tmpfs none /tmp
 if [ -n "$bf16" ]; then
     sed 's/^flags.*/& avx512_bf16/' /proc/cpuinfo >/tmp/cpuinfo
