@@ -8,8 +8,8 @@
 #
 # A second of a processor takes one to two minutes, and the kernel starts in three and a half; PanelMatmulTest had not
 # ended after twenty. Needs Debian 12 with `apt install bochs bochsbios bochs-term vgabios isolinux syslinux-common
-# xorriso e2fsprogs cpio kmod busybox-static gcc`, a JDK 25 in JAVA_HOME, and compiled classes (`mvn test-compile -pl app
-# -am`). Exits with 0 if all tests pass, whatever becomes of the emulator afterwards.
+# xorriso e2fsprogs cpio kmod busybox-static gcc`, a JDK 25 in JAVA_HOME, and compiled classes: `mvn test-compile -pl
+# app -am`. Exits with 0 if all tests pass, whatever becomes of the emulator afterwards.
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
