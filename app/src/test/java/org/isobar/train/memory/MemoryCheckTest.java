@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -108,6 +109,17 @@ class MemoryCheckTest {
                 assertTrue(message.startsWith("this run needs"), message);
             }
         }
+    }
+
+    /** Code that C2 has compiled throws the exception without a message. A division by zero is a fault of the program. */
+    @Test
+    void anOverflowIsKnownWithoutItsMessage() {
+        assertEquals(Optional.empty(), MemoryCheck.unlessOverflow(() -> Math.multiplyExact(1L << 62, 4L)));
+        assertEquals(Optional.empty(), MemoryCheck.unlessOverflow(() -> {
+            throw new ArithmeticException();
+        }));
+        int zero = 0;
+        assertThrows(ArithmeticException.class, () -> MemoryCheck.unlessOverflow(() -> 1 / zero));
     }
 
     /** The dry-run device supports every type, like a GPU. */
