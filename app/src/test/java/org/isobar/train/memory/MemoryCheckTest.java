@@ -111,7 +111,7 @@ class MemoryCheckTest {
         }
     }
 
-    /** Code that C2 has compiled throws the exception without a message. A division by zero is a fault of the program. */
+    /** Compiled code may throw it without its message. A division by zero is a fault of the program. */
     @Test
     void anOverflowIsKnownWithoutItsMessage() {
         assertEquals(Optional.empty(), MemoryCheck.unlessOverflow(() -> Math.multiplyExact(1L << 62, 4L)));

@@ -18,7 +18,6 @@ import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.IndexSpan;
 import org.isobar.random.Philox;
 import org.isobar.tensor.DType;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -51,11 +50,6 @@ class CudaAttentionTest {
                 default -> single == SinglePrecision.TF32 ? 0x1p-11 : 0x1p-24;
             };
         }
-    }
-
-    @BeforeAll
-    static void prepare() throws Exception {
-        KernelPreparation.compileContract(unit -> unit.file().startsWith("attention_"));
     }
 
     /** Every kind with heads of 48 and 128 channels, of one and two row tiles to a warp; other heads in one kind. */

@@ -3,8 +3,8 @@ package org.isobar.backend.cuda.ops;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
+import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 import org.isobar.backend.cuda.CudaDevice;
@@ -32,13 +32,14 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Execution(ExecutionMode.CONCURRENT)
 @Tag("cuda")
 class CudaContractTest {
-    private static final String HALF = TypedKernel.define(DType.F16);
+    private static final String BF16 = TypedKernel.define(DType.BF16);
+    private static final String ATOMIC = "ATOMIC=1"; // which the fused kernels do not have
     private static CudaDevice fused;
     private static CudaDevice separate;
 
     @BeforeAll
     static void open() throws Exception {
-        KernelPreparation.compileContract(unit -> !unit.defines().contains(HALF));
+        KernelPreparation.compileContract(unit -> unit.defines().contains(BF16) && !unit.defines().contains(ATOMIC));
         fused = open(new CudaOptions(Fusion.FUSED, SinglePrecision.TF32, QueryGradient.DETERMINISTIC));
         separate = open(new CudaOptions(Fusion.SEPARATE, SinglePrecision.FULL, QueryGradient.ATOMIC));
     }
@@ -56,41 +57,36 @@ class CudaContractTest {
     @TestFactory
     @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> fusedKernelsKeepTheContract() {
-        return fusedCases(one -> !isTwin(one));
+        List<ContractCase> all = TensorOpsContract.cases(fused);
+        return fusedCases(isSimulated() ? Bf16Cases.of(all) : all);
     }
 
     @TestFactory
     @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> separateKernelsKeepTheContract() {
-        return separateCases(one -> !isTwin(one));
-    }
-
-    @Tag("slow")
-    @TestFactory
-    @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
-    Stream<DynamicTest> kernelsInF16KeepTheContractOnTheSimulatedMachine() {
-        return Stream.concat(fusedCases(CudaContractTest::isTwin), separateCases(CudaContractTest::isTwin));
-    }
-
-    private static Stream<DynamicTest> fusedCases(Predicate<ContractCase> selected) {
-        return cases(fused).filter(selected).map(one -> dynamicTest(one.name(), () ->
-            assertEquals(one.run(fused), one.run(fused), "bits differ from run to run")));
-    }
-
-    private static Stream<DynamicTest> separateCases(Predicate<ContractCase> selected) {
-        return cases(separate).filter(selected).map(one -> dynamicTest(one.name(), () -> one.run(separate)));
-    }
-
-    private static Stream<ContractCase> cases(CudaDevice device) {
-        return TensorOpsContract.cases(device).stream();
+        return isSimulated() ? Stream.empty() : separateCases();
     }
 
     /**
-     * Whether a case is left to a slow test: the simulated machine compiles the same source for it as for BF16.
-     * {@link PtxContractTest} runs it on the code of NVRTC.
+     * The other cases on the simulated machine, which {@link PtxContractTest} runs on the code of NVRTC: the simulated
+     * machine compiles the same source for all types, and has separate kernels in BF16 in {@link PtxTwinTest}.
      */
-    private static boolean isTwin(ContractCase one) {
-        return isSimulated() && one.types().compute() == DType.F16;
+    @Tag("slow")
+    @TestFactory
+    @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
+    Stream<DynamicTest> kernelsOfOtherTypesKeepTheContractOnTheSimulatedMachine() {
+        List<ContractCase> others = new ArrayList<>(TensorOpsContract.cases(fused));
+        others.removeAll(Bf16Cases.of(others));
+        return isSimulated() ? Stream.concat(fusedCases(others), separateCases()) : Stream.empty();
+    }
+
+    private static Stream<DynamicTest> fusedCases(List<ContractCase> cases) {
+        return cases.stream().map(one -> dynamicTest(one.name(), () ->
+            assertEquals(one.run(fused), one.run(fused), "bits differ from run to run")));
+    }
+
+    private static Stream<DynamicTest> separateCases() {
+        return TensorOpsContract.cases(separate).stream().map(one -> dynamicTest(one.name(), () -> one.run(separate)));
     }
 
     /** The fused kernel sums what it stores, as it is stored. */
@@ -98,7 +94,7 @@ class CudaContractTest {
     @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> theGradientOfBiasAndGeluHasTheSameBitsFusedAndSeparate() {
         TensorOpsContract.cases(separate); // which makes room for them there
-        return cases(fused).filter(one -> one.operation().equals("biasGeluBackward"))
+        return TensorOpsContract.cases(fused).stream().filter(one -> one.operation().equals("biasGeluBackward"))
             .map(one -> dynamicTest(one.name(), () -> assertEquals(one.run(separate), one.run(fused))));
     }
 
