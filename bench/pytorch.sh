@@ -48,7 +48,9 @@ environment() {
 # Sets jdk to the home of the first suitable JDK.
 find_jdk() {
     local java home version
-    for java in ${ISOBAR_JAVA:-"${JAVA_HOME:+$JAVA_HOME/bin/java}" "$(command -v java)" /usr/lib/jvm/*/bin/java}; do
+    local candidates=("${JAVA_HOME:+$JAVA_HOME/bin/java}" "$(command -v java)" /usr/lib/jvm/*/bin/java)
+    if [ -n "${ISOBAR_JAVA:-}" ]; then candidates=("$ISOBAR_JAVA"); fi
+    for java in "${candidates[@]}"; do
         home=$(dirname "$(dirname "$(readlink -f "$java")")")
         [ -x "$home/bin/javac" ] && [ -r "$home/release" ] || continue
         version=$(sed -n 's/^JAVA_VERSION="\([0-9]*\).*/\1/p' "$home/release")

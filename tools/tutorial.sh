@@ -14,7 +14,7 @@ set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 2
 work=logs/tutorial
 mkdir -p "$work"
-rm -f "$work"/[0-9]*
+rm -f "$work"/[0-9]*.{sh,limit,expects}
 
 # Writes NN-K.sh, NN-K.limit and NN-K.expects for each block of a chapter.
 extract() { # FILE
@@ -48,6 +48,10 @@ for file in docs/tutorial/[0-9][0-9]-*.md; do extract "$file"; done
 blocks=$(for block in $(ls "$work" | sed -n 's/\.sh$//p' | sort -V); do
     if [ ${#selected[@]} -eq 0 ] || [[ " ${selected[*]} " =~ \ (${block%%-*}|$block)\  ]]; then echo "$block"; fi
 done)
+if [ -z "$blocks" ]; then
+    echo "tutorial.sh: the chapters have no block ${selected[*]}; --list shows all" >&2
+    exit 2
+fi
 if [[ " $* " == *" --list "* ]]; then
     for block in $blocks; do echo "# $block"; cat "$work/$block.sh"; done
     exit 0

@@ -158,8 +158,8 @@ final class EvaluateCommand implements Callable<Integer> {
         Path training = data.trainPath();
         Path means = data.timeMeansPath();
         if (preset == null) { // a model does not know where its data are
-            String root = dataDir != null ? dataDir : context.environment().get("DATADIR");
-            if (root == null) {
+            String root = dataDir != null ? dataDir : context.environment().getOrDefault("DATADIR", "");
+            if (root.isBlank()) {
                 throw new UserException("--data_dir is missing: give the directory of the data, or set DATADIR");
             }
             years = Path.of(root, split == Split.VALID ? "valid" : "test");

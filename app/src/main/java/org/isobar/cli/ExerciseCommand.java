@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 
 import org.isobar.exercise.Exercise;
+import org.isobar.os.ShellWords;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -51,7 +52,7 @@ final class ExerciseCommand implements Callable<Integer> {
     private int copy(PrintWriter printer) {
         Path file = Exercise.named(name).copy(out);
         printer.println("Wrote " + file + ". Fill in what its TODOs ask for, and then: isobar exercise " + name
-            + " --check" + (out.equals(Path.of("exercises")) ? "" : " " + file));
+            + " --check" + (out.equals(Path.of("exercises")) ? "" : " " + ShellWords.join(List.of(file.toString()))));
         return 0;
     }
 

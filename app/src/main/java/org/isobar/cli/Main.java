@@ -109,7 +109,7 @@ public final class Main implements Runnable {
     private static List<Subcommand> commands(ProgramContext context) {
         return List.of(
             new Subcommand(TrainCommand.NAME, TrainCommand.SUMMARY, () -> TrainCommand.commandLine(context)),
-            new Subcommand(SynthesizeCommand.NAME, SynthesizeCommand.SUMMARY, () -> new SynthesizeCommand()),
+            new Subcommand(SynthesizeCommand.NAME, SynthesizeCommand.SUMMARY, () -> new SynthesizeCommand(context)),
             new Subcommand(DataCommand.NAME, DataCommand.SUMMARY, () -> DataCommand.commandLine(context)),
             new Subcommand(VerifyCommand.NAME, VerifyCommand.SUMMARY, () -> VerifyCommand.commandLine(context)),
             new Subcommand(DoctorCommand.NAME, DoctorCommand.SUMMARY, () -> DoctorCommand.commandLine(context)),

@@ -4,6 +4,7 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 
+import org.isobar.cli.options.ProgramContext;
 import org.isobar.data.synthetic.SyntheticConfig;
 import org.isobar.data.synthetic.SyntheticEra5;
 import picocli.CommandLine.Command;
@@ -18,11 +19,13 @@ public final class SynthesizeCommand implements Callable<Integer> {
     static final String NAME = "synthesize";
     static final String SUMMARY = "Write an ERA5-like synthetic data set in the tutorial's layout.";
 
+    private final ProgramContext context;
+
     @Spec
     private CommandSpec spec;
 
-    @Option(names = "--data_dir", paramLabel = "DIR", defaultValue = "${env:DATADIR:-./data}",
-        description = "Directory to write train, valid, test and stats to; DATADIR if that is set.")
+    @Option(names = "--data_dir", paramLabel = "DIR",
+        description = "Directory to write train, valid, test and stats to. Default: DATADIR, else ./data.")
     private Path dataDirectory;
 
     @Option(names = "--height", paramLabel = "N", defaultValue = "64", description = "Latitudes, both poles included.")
@@ -51,15 +54,25 @@ public final class SynthesizeCommand implements Callable<Integer> {
     @Option(names = "--force", description = "Replace a synthetic data set made with other options.")
     private boolean force;
 
+    SynthesizeCommand(ProgramContext context) {
+        this.context = context;
+    }
+
     @Override
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
         SyntheticEra5.Existing existing = force ? SyntheticEra5.Existing.REPLACE : SyntheticEra5.Existing.KEEP;
-        SyntheticEra5.write(config(), dataDirectory, existing, line -> {
+        SyntheticEra5.write(config(), dataDirectory(), existing, line -> {
             out.println(line);
             out.flush();
         });
         return 0;
+    }
+
+    /** Where the options and the environment say that the data set is written. */
+    Path dataDirectory() {
+        String variable = context.environment().getOrDefault("DATADIR", "");
+        return dataDirectory != null ? dataDirectory : Path.of(variable.isBlank() ? "./data" : variable);
     }
 
     /** The data set that the options ask for. */

@@ -24,10 +24,18 @@ public final class ThreadCount {
             throw new UserException("--threads=" + threads + " must be at least 1");
         });
         String given = environment.getOrDefault(VARIABLE, "");
-        if (option.isPresent() || given.isEmpty()) {
+        if (option.isPresent() || given.isBlank()) {
             return option.map(OptionalInt::of).orElseGet(OptionalInt::empty);
         }
         return OptionalInt.of(ValueType.count(1).reader().apply(given).orElseThrow(() -> new UserException(
             VARIABLE + " is '" + given + "', but it takes a whole number of threads, at least 1.")));
+    }
+
+    /** Sets ISOBAR_THREADS to an equal share of the cores for each of the processes, unless it is set. */
+    public static void share(Map<String, String> environment, int processes) {
+        if (environment.getOrDefault(VARIABLE, "").isBlank()) {
+            environment.put(VARIABLE,
+                String.valueOf(Math.max(1, Runtime.getRuntime().availableProcessors() / processes)));
+        }
     }
 }

@@ -12,10 +12,12 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import org.isobar.data.channels.ChosenChannels;
 import org.isobar.fault.UserException;
+import org.isobar.os.FileFingerprint;
 
 /**
  * The frames of all years of a data set, by year and time step. A year file is opened when it is first read. Reading is
@@ -166,6 +168,16 @@ public final class Era5Frames implements AutoCloseable {
             throw new UserException("Data file " + file.path() + " has the time steps 0 to " + (file.times() - 1)
                 + ", and not " + frame + ". Choose another one, or complete the file.");
         }
+    }
+
+    /** A channel of the window as messages name it. */
+    public String channelText(int channel) {
+        return names.isEmpty() ? NonFiniteValue.channelName(channel) : names.get(channel);
+    }
+
+    /** Text that differs if a year file is another one: the names of all, their sizes and times of modification. */
+    public String fingerprint() {
+        return paths.values().stream().map(FileFingerprint::of).collect(Collectors.joining("\n"));
     }
 
     /**

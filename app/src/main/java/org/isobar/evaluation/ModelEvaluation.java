@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -21,6 +22,7 @@ import org.isobar.forecast.InitialFields;
 import org.isobar.forecast.LeadConsumer;
 import org.isobar.forecast.RollOut;
 import org.isobar.forecast.StartTime;
+import org.isobar.os.FileFingerprint;
 import org.isobar.pretrained.ModelConfig;
 import org.isobar.scores.ForecastKind;
 import org.isobar.telemetry.CountProgress;
@@ -36,6 +38,8 @@ import org.isobar.train.RunContext;
  */
 public final class ModelEvaluation {
     private static final int CHUNK = 1 << 16; // numbers that are summed over ranks at a time
+    private static final int LARGEST_ARRAY = Integer.MAX_VALUE - 16;
+    private static final double GIB = 1L << 30;
 
     private final List<ForecastModel> models;
     private final ForecastModel model;
@@ -79,6 +83,9 @@ public final class ModelEvaluation {
         models.forEach(each -> RollOut.requireSteps(each, plan.leadSteps()));
         requireNames();
         models.forEach(this::requireSameFields);
+        if (model.output().width() < 2) {
+            throw new UserException("the fields of " + model.weights() + " have one column, and spectra need two");
+        }
         double[] latitudes = model.config().grid().latitudes().stream().mapToDouble(Double::doubleValue).toArray();
         List<Era5Frames> inputs = new ArrayList<>();
         try (Era5Frames outputs = model.outputs(plan.years()); ClimatologyFields climatology = climatology(outputs)) {
@@ -143,13 +150,15 @@ public final class ModelEvaluation {
             FieldScorer scorer, CountProgress progress, String climatology) {
         ForecastSession session = sessions.getFirst();
         int batch = model.run().training().localBatchSize() * session.communicators().grid().size(Axis.DP);
+        List<List<StartTime>> parts = plan.parts(starts, batch);
+        requireRoom(parts, starts.size());
         if (first) {
-            saved.begin(identity(starts));
+            saved.begin(identity(inputs.getFirst(), starts));
         }
         PartialScores all = PartialScores.zero(extents(), first ? starts.size() : 1);
         int done = 0;
         int part = 0;
-        for (List<StartTime> share : plan.parts(starts, batch)) {
+        for (List<StartTime> share : parts) {
             PartialScores scores = PartialScores.zero(extents(), share.size());
             if (session.consensus().anyTrue(first && saved.has(part, scores))) {
                 progress.skip(forecasts(sessions, share));
@@ -174,6 +183,18 @@ public final class ModelEvaluation {
             saved.delete();
         }
         session.consensus().barrier(); // no rank ends before the results are written
+    }
+
+    /** A part is saved from one array, and each forecast's scores are one array. */
+    private void requireRoom(List<List<StartTime>> parts, int initialTimes) {
+        long largest = PartialScores.bytes(extents(), parts.stream().mapToInt(List::size).max().orElseThrow());
+        long all = PartialScores.bytes(extents(), initialTimes);
+        long room = Math.min(Runtime.getRuntime().maxMemory() / 2, (long) Double.BYTES * LARGEST_ARRAY);
+        if (largest > LARGEST_ARRAY || all > room) {
+            throw new UserException(String.format(Locale.ROOT, "the scores of %d initial times, %d lead steps and %d "
+                + "variables need %.1f GB, and there is room for %.1f GB: give a larger --every or fewer --lead_steps",
+                initialTimes, plan.leadSteps(), model.output().channels(), all / GIB, room / GIB));
+        }
     }
 
     private void logContinued(int done, int part, List<StartTime> starts) {
@@ -235,11 +256,11 @@ public final class ModelEvaluation {
     }
 
     /** Text that differs if anything does that the scores depend on, or how they are rounded or cut. */
-    private String identity(List<StartTime> starts) {
+    private String identity(Era5Frames data, List<StartTime> starts) {
         return models.stream().map(ForecastModel::identity).collect(Collectors.joining("\n", "", "\n"))
-            + String.join("\n", "data " + plan.years().toAbsolutePath().normalize(),
+            + String.join("\n", "data " + data.fingerprint(),
                 "training " + plan.training().toAbsolutePath().normalize(),
-                "climatology " + plan.climatology().toAbsolutePath().normalize(), "starts " + starts,
+                "climatology " + FileFingerprint.of(plan.climatology()), "starts " + starts,
                 "steps " + plan.leadSteps(), "part " + plan.partFields(), "grid " + model.run().grid(),
                 "batch " + model.run().training().localBatchSize(), "precision " + model.run().training().ampMode(),
                 "device " + model.run().device(), "");

@@ -3,9 +3,11 @@ package org.isobar.evaluation;
 import java.util.List;
 import java.util.stream.Stream;
 
+import org.isobar.scores.FieldMetric;
 import org.isobar.scores.ForecastKind;
 import org.isobar.scores.ScoreTable;
 import org.isobar.scores.SpectrumMeans;
+import org.isobar.scores.ZonalSpectrum;
 
 /**
  * Scores and spectra of the forecasts from some initial times.
@@ -29,6 +31,13 @@ record PartialScores(ScoreTable table, SpectrumMeans spectra) {
     static PartialScores zero(Extents extents, int initialTimes) {
         return new PartialScores(new ScoreTable(extents.kinds, extents.leads, extents.variables, initialTimes),
             new SpectrumMeans(extents.leads, extents.variables, extents.columns));
+    }
+
+    /** Bytes of all numbers of such scores. */
+    static long bytes(Extents extents, int initialTimes) {
+        long fields = (long) extents.leads * extents.variables;
+        return Double.BYTES * fields * ((long) extents.kinds.size() * FieldMetric.values().length * initialTimes
+            + 2L * ZonalSpectrum.wavenumbers(extents.columns));
     }
 
     /** All numbers. Ranks that score different initial times have 0 where another has a number. */

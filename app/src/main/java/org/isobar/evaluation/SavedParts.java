@@ -1,5 +1,6 @@
 package org.isobar.evaluation;
 
+import java.io.DataInputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -7,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
+import java.util.UUID;
 import java.util.stream.Stream;
 
 import org.isobar.os.AtomicFile;
@@ -22,6 +24,7 @@ final class SavedParts {
 
     private final Path directory;
     private final String option;
+    private long tag; // of the evaluation, at the beginning of its parts
 
     /**
      * The parts of results.
@@ -43,6 +46,8 @@ final class SavedParts {
         writing(() -> {
             Files.createDirectories(directory);
             Path file = directory.resolve(IDENTITY);
+            AtomicFile.deleteTemporaries(file);
+            tag = UUID.nameUUIDFromBytes(identity.getBytes(StandardCharsets.UTF_8)).getMostSignificantBits();
             if (!Files.exists(file) || !Files.readString(file).equals(identity)) {
                 deleteParts();
                 AtomicFile.replace(file, channel -> AtomicFile.writeFully(channel,
@@ -51,10 +56,13 @@ final class SavedParts {
         });
     }
 
-    /** Whether a part is saved. */
+    /** Whether a part is saved, and not by another evaluation that writes to the same directory. */
     boolean has(int part, PartialScores scores) {
-        try {
-            return Files.exists(file(part)) && Files.size(file(part)) == bytes(scores);
+        if (!Files.exists(file(part))) {
+            return false;
+        }
+        try (DataInputStream in = new DataInputStream(Files.newInputStream(file(part)))) {
+            return Files.size(file(part)) == bytes(scores) && in.readLong() == tag;
         } catch (IOException failure) {
             throw FileFault.unreadable("scores " + file(part), failure);
         }
@@ -62,7 +70,8 @@ final class SavedParts {
 
     /** Saves a part. */
     void write(int part, PartialScores scores) {
-        ByteBuffer bytes = ByteBuffer.allocate(Math.toIntExact(bytes(scores))).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer bytes = ByteBuffer.allocate(Math.toIntExact(bytes(scores))).putLong(tag)
+            .order(ByteOrder.LITTLE_ENDIAN);
         for (double[] numbers : scores.numbers()) {
             bytes.asDoubleBuffer().put(numbers);
             bytes.position(bytes.position() + numbers.length * Double.BYTES);
@@ -74,7 +83,8 @@ final class SavedParts {
     /** Reads a part into scores of its extents. */
     void read(int part, PartialScores scores) {
         try {
-            ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(file(part))).order(ByteOrder.LITTLE_ENDIAN);
+            ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(file(part))).position(Long.BYTES)
+                .order(ByteOrder.LITTLE_ENDIAN);
             for (double[] numbers : scores.numbers()) {
                 bytes.asDoubleBuffer().get(numbers);
                 bytes.position(bytes.position() + numbers.length * Double.BYTES);
@@ -102,7 +112,7 @@ final class SavedParts {
     }
 
     private static long bytes(PartialScores scores) {
-        return scores.numbers().stream().mapToLong(numbers -> (long) numbers.length * Double.BYTES).sum();
+        return Long.BYTES + scores.numbers().stream().mapToLong(numbers -> (long) numbers.length * Double.BYTES).sum();
     }
 
     private Path file(int part) {

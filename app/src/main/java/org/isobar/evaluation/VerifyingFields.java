@@ -192,7 +192,7 @@ final class VerifyingFields implements AutoCloseable {
         climatologies.read(time.time(), target);
         NonFiniteValue.find(target, frames.window()).ifPresent(place -> {
             throw new UserException("the climatology has no value for " + time + " (" + place.value() + " in "
-                + NonFiniteValue.channelName(place.channel()) + ", row " + place.row() + ", column "
+                + frames.channelText(place.channel()) + ", row " + place.row() + ", column "
                 + place.column() + "); make it from years that have this time of the year");
         });
         constant = climatologies.isConstant() ? target : null;

@@ -78,7 +78,7 @@ public final class ForecastRun {
     private void forecast(ForecastSession session, Era5Frames frames, ForecastStore store) {
         boolean first = model.run().ranks().rank() == 0;
         if (first) {
-            store.begin(identity());
+            store.begin(identity(frames));
         }
         session.consensus().barrier();
         List<StartTime> missing = store.missing();
@@ -95,9 +95,9 @@ public final class ForecastRun {
         session.consensus().barrier();
     }
 
-    /** Text that differs if model, data directory, starts or number of steps do. */
-    private String identity() {
-        return String.join("\n", model.identity(), "data " + request.dataDir.toAbsolutePath().normalize(),
-            "starts " + starts, "steps " + request.steps, "");
+    /** Text that differs if model, data, starts or number of steps do. */
+    private String identity(Era5Frames frames) {
+        return String.join("\n", model.identity(), "data " + frames.fingerprint(), "starts " + starts,
+            "steps " + request.steps, "");
     }
 }

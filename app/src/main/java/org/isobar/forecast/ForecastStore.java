@@ -9,6 +9,7 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.ZoneOffset;
 import java.util.Comparator;
@@ -57,7 +58,7 @@ final class ForecastStore implements LeadConsumer {
         window = model.output();
         this.starts = starts;
         this.steps = steps;
-        if (Files.exists(out) || out.getFileName() == null) {
+        if (Files.exists(out, LinkOption.NOFOLLOW_LINKS) || out.getFileName() == null) {
             throw new UserException(OPTION + " " + out + " exists already; delete it, or give another name");
         }
         partial = out.resolveSibling(out.getFileName() + PARTIAL);
@@ -207,8 +208,8 @@ final class ForecastStore implements LeadConsumer {
     /** Gives the store its name, on one rank, when all ranks have written their forecasts. */
     void complete() {
         writing(() -> {
-            Files.delete(partial.resolve(IDENTITY));
             Files.move(partial, out);
+            Files.delete(out.resolve(IDENTITY));
             AtomicFile.forceDirectory(out.toAbsolutePath().getParent());
         });
     }

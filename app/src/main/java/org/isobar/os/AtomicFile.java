@@ -6,6 +6,7 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -42,6 +43,9 @@ public record AtomicFile(String what, Path path, String option) {
     public void write(Content content) {
         Path directory = path.toAbsolutePath().getParent();
         try {
+            if (directory == null) {
+                throw new FileSystemException(path.toString(), null, "Is a directory");
+            }
             Files.createDirectories(directory);
             deleteTemporaries(path);
             replace(path, content);

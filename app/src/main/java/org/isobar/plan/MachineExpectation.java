@@ -40,7 +40,7 @@ public record MachineExpectation(Optional<Machine> machine) implements RunContex
      */
     public static MachineExpectation of(Map<String, String> environment, Path home) {
         Path usual = home.resolve("config/machine.yaml");
-        return new MachineExpectation(Optional.ofNullable(environment.get(VARIABLE))
+        return new MachineExpectation(Optional.ofNullable(environment.get(VARIABLE)).filter(file -> !file.isBlank())
             .or(() -> Optional.of(usual).filter(Files::isRegularFile).map(Path::toString))
             .map(file -> MachineFile.load(VARIABLE, file)));
     }

@@ -26,7 +26,7 @@ import org.isobar.os.ProgramVersion;
 public final class RunReportPage {
     /** Name of the page in a run's directory. */
     public static final String NAME = "report.html";
-    /** Largest size of a page. */
+    /** Size from which on pictures and traces are left out. */
     static final int MOST_BYTES = 3_000_000;
     /** Most runs of a page: there are no more different curves. */
     static final int MOST_RUNS = 12;

@@ -42,6 +42,11 @@ public final class SpectrumMeans {
         return ZonalSpectrum.wavenumbers(columns);
     }
 
+    /** Whether the last wavenumber is the Nyquist wavenumber, half the number of points of a row. */
+    public boolean hasNyquist() {
+        return columns % 2 == 0;
+    }
+
     /** The definition of the metric of {@link #scores}. */
     public String definition() {
         return "power of the forecast divided by power of the truth, summed over zonal wavenumbers from "

@@ -73,12 +73,12 @@ public final class SpectrumPlot {
     }
 
     /**
-     * A spectrum without wavenumber 0, which a logarithmic axis does not have, and without the last one: its power is
-     * that of one coefficient, all others have that of two.
+     * A spectrum without wavenumber 0, which a logarithmic axis does not have, and without the Nyquist wavenumber: its
+     * power is that of one coefficient, all others have that of two.
      */
     private double[] mean(SpectrumMeans.Side side, int lead, String name) {
         double[] all = spectra.mean(side, lead, report.variables().indexOf(name), report.initialTimes().size());
-        return Arrays.copyOfRange(all, 1, Math.max(2, all.length - 1));
+        return Arrays.copyOfRange(all, 1, Math.max(2, spectra.hasNyquist() ? all.length - 1 : all.length));
     }
 
     private void curve(double[] power, SvgCanvas.Stroke stroke, PlotAxis x, PlotAxis y) {

@@ -18,21 +18,21 @@ record ChannelTags(int[] scored, List<String> names, int picture, String figure)
     private static final String T2M = "t2m";
 
     /**
-     * The names of channels that are chosen by name; else those of the tutorial, which logs the score of u10, calls it
-     * u10m, and draws t2m.
+     * The tutorial logs the score of the first channel, u10, which it calls u10m, and draws t2m. Of channels that are
+     * chosen by name, all scores are logged. Without t2m, the first channel is drawn.
      *
      * @param forecastNames names of all channels that the model forecasts
      */
     static ChannelTags of(ChannelChoice choice, List<String> forecastNames) {
         int outChannels = forecastNames.size();
+        int picture = Math.max(forecastNames.indexOf(T2M), 0);
         if (!choice.isNamed()) {
             List<String> names = new ArrayList<>(forecastNames);
-            names.set(0, "u10m");
-            return new ChannelTags(new int[] {0}, names, Math.min(2, outChannels - 1), T2M);
+            names.set(0, forecastNames.getFirst().replaceFirst("^u10$", "u10m"));
+            return new ChannelTags(new int[] {0}, names, picture, forecastNames.get(picture));
         }
-        List<String> names = choice.variables().subList(0, outChannels);
-        int picture = Math.max(names.indexOf(T2M), 0);
-        return new ChannelTags(IntStream.range(0, outChannels).toArray(), names, picture, names.get(picture));
+        return new ChannelTags(IntStream.range(0, outChannels).toArray(), choice.variables().subList(0, outChannels),
+            picture, forecastNames.get(picture));
     }
 
     /** The tag of a channel's RMSE. */

@@ -126,7 +126,7 @@ final class CollectiveRehearsal implements AutoCloseable {
             own.training().globalBatchSize(),
             ChannelTags.of(own.data().channels(), Collections.nCopies(own.model().outChannels(), "")));
         Optional<Resumption> resumption = resumption(event);
-        LoaderPair data = batches(own, replica, recorder, resumption.isEmpty());
+        LoaderPair data = batches(own, replica, recorder, scenario, resumption.isEmpty());
         Trainer trainer = new Trainer(own, replica, data, report, saver, resumption, TraceWindow.none());
         try {
             if (trainer.run() instanceof TrainingOutcome.Finished) {
@@ -142,14 +142,21 @@ final class CollectiveRehearsal implements AutoCloseable {
     }
 
     /** Batches that name the phases; the first training batch of a new run is only scored. */
-    private LoaderPair batches(RunConfig own, Replica replica, TraceRecorder recorder, boolean scores) {
+    private LoaderPair batches(RunConfig own, Replica replica, TraceRecorder recorder, DryScenario scenario,
+        boolean scores) {
         Batch batch = Batch.unread(replica.model().device(), own.trainingData(),
             own.training().localBatchSize());
         int[] step = {scores ? 0 : 1};
         return new LoaderPair(
-            new DryBatches(batch, DryScenario.STEPS, own.training().microBatches(),
-                _ -> recorder.phase(step[0]++ == 0 ? "scores before training" : STEP + (step[0] - 1))),
-            new DryBatches(batch, length.validations(), 1, _ -> recorder.phase("validation")), "", null,
+            new DryBatches(batch, DryScenario.STEPS, own.training().microBatches(), _ -> {
+                int number = step[0]++;
+                scenario.training(number > 0);
+                recorder.phase(number == 0 ? "scores before training" : STEP + number);
+            }),
+            new DryBatches(batch, length.validations(), 1, _ -> {
+                scenario.training(false);
+                recorder.phase("validation");
+            }), "", null,
             rollOuts(own, recorder));
     }
 

@@ -28,6 +28,7 @@ final class DryScenario implements DryRunDevice.Readings {
     private final Runnable onNonFinite;
     private final Map<Place, double[]> uploaded = new HashMap<>();
     private Place signal;
+    private boolean training;
     private int signals;
     private int steps;
     private int scanned;
@@ -85,6 +86,11 @@ final class DryScenario implements DryRunDevice.Readings {
         this.onNonFinite = onNonFinite;
     }
 
+    /** Whether the batches from now on are trained with. Those of an evaluation may have as many numbers as a loss. */
+    void training(boolean now) {
+        training = now;
+    }
+
     /** The signal that this rank raises next. */
     RunSignal own() {
         return cause == Cause.OWN ? agreed(signals + 1) : RunSignal.NONE;
@@ -125,7 +131,7 @@ final class DryScenario implements DryRunDevice.Readings {
         double[] values = uploaded.get(place);
         if (place.equals(signal)) {
             values = new double[] {agreed(signals).ordinal()};
-        } else if (values == null && source.elements() == losses) {
+        } else if (values == null && training && source.elements() == losses) {
             values = loss();
         }
         if (values != null) {

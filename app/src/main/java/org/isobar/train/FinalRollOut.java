@@ -55,8 +55,9 @@ final class FinalRollOut {
         return String.join(" ", named.name(), all, named.unit()).strip();
     }
 
-    /** About three digits. */
+    /** Two or three digits. */
     private static String number(double value) {
-        return String.format(Locale.ROOT, value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f", value);
+        return String.format(Locale.ROOT, value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : value >= 0.1 ? "%.2f" : "%.2g",
+            value);
     }
 }

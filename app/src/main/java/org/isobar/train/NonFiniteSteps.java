@@ -61,7 +61,7 @@ final class NonFiniteSteps {
      * the further step could change the weights, so that the state before the bad step could not be saved.
      */
     boolean nextMayEndRun() {
-        return progress.badSteps() == MAX_CONSECUTIVE - 1;
+        return progress.badSteps() >= MAX_CONSECUTIVE - 1;
     }
 
     private static String place(String layer) {

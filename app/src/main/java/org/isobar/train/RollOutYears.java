@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Optional;
 
 import org.isobar.config.RunConfig;
+import org.isobar.config.TrainingConfig;
 import org.isobar.data.CropWindow;
 import org.isobar.data.Era5Frames;
 import org.isobar.data.InputDescription;
@@ -60,9 +61,25 @@ final class RollOutYears implements RollOutFields {
         return config.model().outChannels() >= config.validationData().variables().channels();
     }
 
-    private static Optional<RollOutFields> open(RunConfig config, InputDescription inputs, int steps, int most) {
-        Era5Frames frames = Era5Frames.of(config.data().validPath(), config.validationData().variables(),
+    /**
+     * Checks at the start of a run that the fields of its roll-outs can be opened.
+     *
+     * @throws UserException if they cannot
+     */
+    static void check(RunConfig config) {
+        TrainingConfig training = config.training();
+        if (forecastsAll(config) && (training.validateRollout().isPresent() || training.finalRollout().isPresent())) {
+            frames(config).close();
+        }
+    }
+
+    private static Era5Frames frames(RunConfig config) {
+        return Era5Frames.of(config.data().validPath(), config.validationData().variables(),
             config.data().hoursPerFrame(), config.data().channels().variables(), _ -> { }); // training has read them
+    }
+
+    private static Optional<RollOutFields> open(RunConfig config, InputDescription inputs, int steps, int most) {
+        Era5Frames frames = frames(config);
         List<Start> starts = starts(frames, steps * config.data().dt(), most);
         if (starts.isEmpty()) {
             frames.close();

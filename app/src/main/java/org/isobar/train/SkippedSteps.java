@@ -5,7 +5,7 @@ import java.util.Optional;
 import org.isobar.optim.Adam;
 import org.isobar.telemetry.PythonFormat;
 
-/** Log lines about steps that were skipped because a gradient had overflowed. */
+/** Log lines about steps that were skipped because a gradient had overflowed, or a loss was not finite. */
 final class SkippedSteps {
     private Adam.Progress last;
 
@@ -33,8 +33,11 @@ final class SkippedSteps {
     }
 
     private static Optional<String> line(String extent, Adam.Progress steps) {
-        return steps.skipped() == 0 ? Optional.empty() : Optional.of(
-            "Gradients overflowed: %d of %d steps%s skipped, the loss scale is %s".formatted(steps.skipped(),
-                steps.taken() + steps.skipped(), extent, PythonFormat.repr(steps.scale())));
+        if (steps.skipped() == 0) {
+            return Optional.empty();
+        }
+        String counts = "%d of %d steps%s skipped".formatted(steps.skipped(), steps.taken() + steps.skipped(), extent);
+        return Optional.of(steps.scale() == 1 ? "Losses or gradients were not finite: " + counts
+            : "Gradients overflowed: " + counts + ", the loss scale is " + PythonFormat.repr(steps.scale()));
     }
 }

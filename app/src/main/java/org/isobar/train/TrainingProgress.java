@@ -98,8 +98,9 @@ final class TrainingProgress {
         iterations++;
     }
 
-    /** Goes back to before step {@code number} of the run, which must be in the current epoch. */
+    /** Goes back to before step {@code number} of the run, in this epoch, whose bad loss is the last one read. */
     void rewindBefore(long number) {
+        badSteps--;
         step = stepOfEpoch(number);
         iterations = number - 1;
     }

@@ -182,6 +182,7 @@ public final class TrainingRun {
             LoaderPair data = LoaderPair.of(config, trainingLoader, validationLoader);
             // fails if there is no whole epoch, before the model is created
             data.shortened(config.training().numIters()).ifPresent(log::info);
+            RollOutYears.check(config);
             if (rank == 0) {
                 start.resumption().ifPresent(checkpoint -> checkpoint.checkData(config, data.fingerprint(), log::warn));
             }

@@ -1,6 +1,7 @@
 package org.isobar.train;
 
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
@@ -16,6 +17,7 @@ import org.isobar.distributed.Communicators;
 import org.isobar.distributed.RankMessages;
 import org.isobar.fault.UserException;
 import org.isobar.os.HostMachine;
+import org.isobar.os.ShellWords;
 import org.isobar.pretrained.ModelConfig;
 import org.isobar.pretrained.ModelDirectory;
 import org.isobar.telemetry.MetricsFile;
@@ -278,7 +280,8 @@ final class TrainingSession {
             modelConfig(), steps)));
         log.info("Weights: " + weights);
         log.info("Picture: " + report.picture());
-        log.info("TensorBoard: tensorboard --logdir " + directory.resolve("logs"));
+        log.info("TensorBoard: " + ShellWords.join(
+            List.of("tensorboard", "--logdir", directory.resolve("logs").toString())));
         report.page();
         report.comparesSpeed();
         log.info(TutorialLines.done(rank));

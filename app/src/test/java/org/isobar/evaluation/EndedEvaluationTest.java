@@ -1,6 +1,7 @@
 package org.isobar.evaluation;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayOutputStream;
@@ -66,6 +67,7 @@ class EndedEvaluationTest {
         Path years = Files.createDirectories(directory.resolve("repaired/valid"));
         Path year = years.resolve("1981.h5");
         Files.copy(data.resolve("valid/1981.h5"), year);
+        FileTime modified = Files.getLastModifiedTime(year);
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
         assertEquals(0, evaluate(years, STEPS, "u10", screen), screen::toString);
         Map<String, String> expected = files("ended");
@@ -73,7 +75,13 @@ class EndedEvaluationTest {
             "spectra.svg"), List.copyOf(expected.keySet()));
         InputDamage.setValue(year, 11, 2, 5, 7, Float.NaN);
         assertEquals(2, evaluate(years, STEPS, "u10", screen));
+        Files.setLastModifiedTime(year, FileTime.fromMillis(modified.toMillis() + 2000));
+        screen.reset();
+        assertEquals(2, evaluate(years, STEPS, "u10", screen)); // again, for the file was modified
+        assertFalse(screen.toString(StandardCharsets.UTF_8).contains("Continuing"), screen::toString);
         Files.copy(data.resolve("valid/1981.h5"), year, StandardCopyOption.REPLACE_EXISTING);
+        Files.setLastModifiedTime(year, FileTime.fromMillis(modified.toMillis() + 2000));
+        Files.writeString(directory.resolve("ended/unfinished/identity.txt.0123456789abcdef.tmp"), "half of it");
         Path part = directory.resolve("ended/unfinished/00007.scores");
         FileTime written = Files.getLastModifiedTime(part);
         screen.reset();

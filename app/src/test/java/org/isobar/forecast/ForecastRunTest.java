@@ -14,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -144,6 +145,7 @@ class ForecastRunTest {
         Path year = years.resolve("1981.h5");
         Files.copy(data.resolve("valid/1981.h5"), year);
         InputDamage.setValue(year, 4, 2, 5, 7, Float.NaN);
+        FileTime modified = Files.getLastModifiedTime(year);
         Path out = here.resolve("out.zarr");
         assertEquals(2, forecast(years, out), screen);
         assertTrue(screen.contains("the initial field of 1981-01-02T00 is not finite"), screen);
@@ -152,11 +154,37 @@ class ForecastRunTest {
         Files.writeString(partial.resolve("t2m/1.0.0.0.0123456789abcdef.tmp"), "half a chunk");
         long written = Files.getLastModifiedTime(partial.resolve("u10/0.0.0.0")).toMillis();
         Files.copy(data.resolve("valid/1981.h5"), year, StandardCopyOption.REPLACE_EXISTING);
+        Files.setLastModifiedTime(year, modified);
         assertEquals(0, forecast(years, out), screen);
         assertTrue(screen.contains("Continuing: the forecasts from 1 of 2 starts are there already"), screen);
         assertEquals(written, Files.getLastModifiedTime(out.resolve("u10/0.0.0.0")).toMillis());
         assertEquals(TinyForecast.files(store), TinyForecast.files(out));
         assertFalse(Files.exists(partial));
+    }
+
+    /** The fields of the starts that were done may be among those that were changed. */
+    @Test
+    void aForecastOfFilesThatWereModifiedBeginsAgain() throws IOException {
+        Path years = Files.createDirectories(here.resolve("modified"));
+        Path year = years.resolve("1981.h5");
+        Files.copy(data.resolve("valid/1981.h5"), year);
+        InputDamage.setValue(year, 4, 2, 5, 7, Float.NaN);
+        Path out = here.resolve("out.zarr");
+        assertEquals(2, forecast(years, out), screen);
+        Files.setLastModifiedTime(year, FileTime.fromMillis(Files.getLastModifiedTime(year).toMillis() + 2000));
+        assertEquals(2, forecast(years, out), screen);
+        assertFalse(screen.contains("Continuing"), screen);
+        assertTrue(Files.exists(here.resolve("out.zarr.partial")));
+    }
+
+    /** Otherwise the finished store could not be renamed. */
+    @Test
+    void aLinkInTheWayIsSeenBeforeAnythingIsComputed() throws IOException {
+        Path out = here.resolve("link.zarr");
+        Files.createSymbolicLink(out, here.resolve("nowhere"));
+        assertEquals(2, forecast(data, out), screen);
+        assertTrue(screen.contains("link.zarr exists already"), screen);
+        assertFalse(Files.exists(here.resolve("link.zarr.partial")));
     }
 
     @Test

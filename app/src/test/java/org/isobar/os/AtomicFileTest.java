@@ -3,6 +3,7 @@ package org.isobar.os;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -49,6 +50,13 @@ class AtomicFileTest {
         file().write(NEW);
         assertArrayEquals(NEW, Files.readAllBytes(path));
         assertEquals(List.of("m.safetensors"), names());
+    }
+
+    @Test
+    void theRootIsNoFile() {
+        UserException failure = assertThrows(UserException.class,
+            () -> new AtomicFile("the plan", Path.of("/"), "--json").write(NEW));
+        assertTrue(failure.getMessage().startsWith("cannot write the plan /: Is a directory; "), failure::getMessage);
     }
 
     /** /dev/full acts as a full disk. */

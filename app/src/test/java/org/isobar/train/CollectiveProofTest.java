@@ -198,6 +198,16 @@ class CollectiveProofTest {
         assertTrue(found.startsWith("rank 4, gradient elements ") && found.contains(expected), found);
     }
 
+    /** A bad loss is found although the scores of an evaluation have as many numbers: 2 + 1 + 2 like 1 + 2 * 2. */
+    @Test
+    void theLossOfAStepIsNotTakenForThatOfAnEvaluation() {
+        try (CollectiveRehearsal rehearsal = rehearsal(CollectiveRehearsal.Length.DEFAULT, "n_out_channels=2",
+                "local_batch_size=1", "accumulate_steps=2")) {
+            assertTrue(rehearsal.record(0, Event.NON_FINITE, Cause.OWN).trace().events().size()
+                < rehearsal.record(0, Event.NONE, Cause.OWN).trace().events().size(), "the run did not end");
+        }
+    }
+
     /** One rank with another configuration or another course of the run. */
     @ParameterizedTest
     @CsvSource({"noddp=true, 5", "recompute=block, 3", "checkpoint_every=2, 7",

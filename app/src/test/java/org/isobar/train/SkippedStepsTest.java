@@ -21,6 +21,13 @@ class SkippedStepsTest {
             steps.total());
     }
 
+    /** Without a loss scale, a loss may be the cause (--on_nan=skip). */
+    @Test
+    void withoutALossScaleItIsNotNamed() {
+        assertEquals(Optional.of("Losses or gradients were not finite: 1 of 12 steps skipped"),
+            new SkippedSteps(new Adam.Progress(0, 0, 1)).epoch(new Adam.Progress(11, 1, 1)));
+    }
+
     @Test
     void nothingIsLoggedWithoutSkippedSteps() {
         SkippedSteps steps = new SkippedSteps(new Adam.Progress(0, 0, 65536));

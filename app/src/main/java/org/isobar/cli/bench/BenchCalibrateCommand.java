@@ -28,6 +28,7 @@ import org.isobar.distributed.job.TimeLimits;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.CommandResult;
+import org.isobar.os.ShellWords;
 import org.isobar.os.TemporaryDirectory;
 import org.isobar.plan.calibrate.CheckedTimes;
 import org.isobar.plan.calibrate.CpuCalibration;
@@ -96,7 +97,7 @@ final class BenchCalibrateCommand implements Callable<Integer> {
         }
         String text = MachineFileWriter.text(machine.with(job.operations()), job.collectives());
         new AtomicFile("machine file", out, "--out").write(text.getBytes(StandardCharsets.UTF_8));
-        say("Written: " + out + ". Plan with --machine=" + out);
+        say("Written: " + out + ". Plan with " + ShellWords.join(List.of("--machine=" + out)));
         return 0;
     }
 

@@ -24,6 +24,7 @@ import org.isobar.cli.signal.ProcessSignal;
 import org.isobar.config.ConfigLoader;
 import org.isobar.config.ConfigRequest;
 import org.isobar.config.RunConfig;
+import org.isobar.config.ThreadCount;
 import org.isobar.config.keys.Key;
 import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.fault.UserException;
@@ -32,6 +33,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar bench scaling}: trains a preset on different numbers of ranks, and draws what comes. */
@@ -42,6 +44,8 @@ final class BenchScalingCommand implements Callable<Integer> {
     private static final Set<String> AXES = Set.of("dp", "tp", "cp");
     private static final Set<String> OURS = Set.of("--expdir", "--run_num", "--tensor_parallel", "--context_parallel",
         "--local_batch_size", "--resume");
+    private static final String STEPS = "--num_iters";
+    private static final String SET = "--set";
 
     private final ProgramContext context;
     private final Runner runner;
@@ -76,12 +80,10 @@ final class BenchScalingCommand implements Callable<Integer> {
     @Override
     public Integer call() throws InterruptedException {
         List<ScalingLayout> layouts = layouts();
-        int threads = Math.max(1, Runtime.getRuntime().availableProcessors()
-            / layouts.stream().mapToInt(ScalingLayout::ranks).max().orElseThrow());
         Map<String, String> environment = new HashMap<>(context.environment());
         boolean slurm = environment.containsKey("SLURM_JOB_ID") && !RankEnvironment.isSlurmTask(environment);
         if (!slurm) {
-            environment.putIfAbsent("ISOBAR_THREADS", String.valueOf(threads));
+            ThreadCount.share(environment, layouts.stream().mapToInt(ScalingLayout::ranks).max().orElseThrow());
         }
         List<String> notes = notes(slurm, environment.get("ISOBAR_THREADS"));
         List<String> program = JavaCommand.command(spec.root().userObject().getClass());
@@ -113,12 +115,14 @@ final class BenchScalingCommand implements Callable<Integer> {
             throw new UserException("--ranks=" + ranks + " --along=" + along
                 + ": ranks are numbers from 1, and axes are dp, tp and cp, as in --ranks=1,2,4 --along=dp,tp");
         }
-        spec.commandLine().getParseResult().matchedOptions().stream()
-            .flatMap(option -> Stream.of(option.names())).filter(OURS::contains).findFirst().ifPresent(option -> {
-                throw new UserException("bench scaling sets " + option + " itself, by --ranks, --along and --out");
-            });
-        ConfigRequest request = ConfigOptions.request(spec.commandLine().getParseResult(),
-            new ProgramContext(context.home(), Map.of()));
+        ParseResult parsed = spec.commandLine().getParseResult();
+        Stream<String> options = parsed.matchedOptions().stream().flatMap(option -> Stream.of(option.names()));
+        Stream<String> assigned = parsed.matchedOptionValue(SET, List.<String>of()).stream()
+            .map(BenchScalingCommand::option);
+        Stream.concat(options, assigned).filter(OURS::contains).findFirst().ifPresent(option -> {
+            throw new UserException("bench scaling sets " + option + " itself, by --ranks, --along and --out");
+        });
+        ConfigRequest request = ConfigOptions.request(parsed, new ProgramContext(context.home(), Map.of()));
         RunConfig one = ConfigLoader.load(request);
         List<ScalingLayout> layouts = new ArrayList<>();
         Set<Integer> numbers = new TreeSet<>(ranks);
@@ -131,17 +135,24 @@ final class BenchScalingCommand implements Callable<Integer> {
         return layouts;
     }
 
-    /** The options of train that were given, as they are passed on. */
+    /** The option that does what an assignment of {@code --set} does. */
+    private static String option(String assignment) {
+        return "--" + assignment.split("=", 2)[0].strip();
+    }
+
+    /** The options of train that were given, as they are passed on: without the steps, which each layout sets. */
     private List<String> given() {
         List<String> options = new ArrayList<>();
         for (OptionSpec option : spec.commandLine().getParseResult().matchedOptions()) {
             boolean ofTrain = option.userObject() instanceof Key<?>
-                || Set.of("--config", "--yaml_config", "--set").contains(option.longestName());
-            if (ofTrain && !option.longestName().equals("--num_iters")) { // which each layout sets
+                || Set.of("--config", "--yaml_config", SET).contains(option.longestName());
+            if (ofTrain && !option.longestName().equals(STEPS)) {
                 if (option.arity().max() == 0) {
                     options.add(option.longestName());
                 } else {
-                    option.originalStringValues().forEach(value -> options.add(option.longestName() + "=" + value));
+                    option.originalStringValues().stream()
+                        .filter(value -> !option.longestName().equals(SET) || !option(value).equals(STEPS))
+                        .forEach(value -> options.add(option.longestName() + "=" + value));
                 }
             }
         }

@@ -9,6 +9,7 @@ import org.isobar.cli.options.ProgramContext;
 import org.isobar.cli.print.FactTable;
 import org.isobar.data.Era5Variable;
 import org.isobar.data.convert.StoreContents;
+import org.isobar.os.ShellWords;
 import org.isobar.telemetry.Screen;
 import org.isobar.telemetry.TaskProgress;
 
@@ -47,7 +48,8 @@ final class StoreReport {
             table(List.of("variable", "min", "max", "NaN or missing", "infinite"), values);
             facts.heading("Conversion");
             List<String> channels = contents.channels();
-            out.printf("Training reads year files; `data convert --from=%s` makes them.%n", path);
+            out.printf("Training reads year files; `%s` makes them.%n",
+                ShellWords.join(List.of("data", "convert", "--from=" + path)));
             out.printf("Of the tutorial's %d channels it has %s.%n", Era5Variable.COUNT, channels.isEmpty() ? "none"
                 : channels.size() + ": " + String.join(", ", channels));
         }

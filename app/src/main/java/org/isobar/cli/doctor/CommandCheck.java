@@ -2,25 +2,25 @@ package org.isobar.cli.doctor;
 
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalInt;
 
 import org.isobar.backend.Backend;
-import org.isobar.backend.CommBackend;
 import org.isobar.backend.DeviceOptions;
 import org.isobar.backend.GpuFindings;
 import org.isobar.backend.cuda.driver.CudaReport;
 import org.isobar.cli.options.ConfigOptions;
 import org.isobar.cli.options.ProgramContext;
 import org.isobar.config.RunConfig;
+import org.isobar.config.keys.Key;
+import org.isobar.config.keys.Keys;
 import org.isobar.config.keys.SpellingSuggestion;
 import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.fault.UserException;
 import org.isobar.os.HostMachine;
 import org.isobar.os.ProgramVersion;
 import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
@@ -30,8 +30,7 @@ import picocli.CommandLine.ParseResult;
  * of the job, whose environment is like that of rank 0.
  */
 final class CommandCheck {
-    private static final String DEVICE = "--device";
-    private static final String CARRIER = "--comm_backend";
+    private static final String NO_DEVICE = "no device is needed";
 
     private final CommandLine main;
     private final ProgramContext context;
@@ -58,21 +57,23 @@ final class CommandCheck {
                 + SpellingSuggestion.hint(command.getFirst(), main.getSubcommands().keySet()));
         }
         ParseResult parsed = of.parseArgs(command.subList(1, command.size()).toArray(String[]::new));
+        while (parsed.hasSubcommand()) {
+            parsed = parsed.subcommand();
+        }
         String program = "isobar " + ProgramVersion.text() + " on " + HostMachine.name() + image() + ": ";
-        Optional<Backend> asked = Optional.empty();
-        DeviceOptions options = DeviceOptions.of(OptionalInt.of(1), RankEnvironment.of(context.environment()),
-            value(parsed, CARRIER).map(CommBackend::valueOf).orElse(CommBackend.AUTO), context.environment());
+        CommandSpec spec = parsed.commandSpec();
         if (parsed.isUsageHelpRequested() || parsed.isVersionHelpRequested()) {
-            return program + "no device is needed";
+            return program + NO_DEVICE;
         }
-        if (ConfigOptions.areDeclaredBy(of.getCommandSpec())) {
+        if (ConfigOptions.areDeclaredBy(spec)) {
             RunConfig config = ConfigOptions.resolve(parsed, context);
-            asked = Optional.of(config.device());
-            options = config.deviceOptions(context.environment());
-        } else if (of.getCommandSpec().findOption(DEVICE) != null) {
-            asked = Optional.of(value(parsed, DEVICE).map(Backend::valueOf).orElse(Backend.AUTO));
+            return program + verdict(config.device(), config.deviceOptions(context.environment()));
         }
-        return program + verdict(asked, options);
+        if (spec.findOption(option(Keys.RUN.device)) == null) {
+            return program + NO_DEVICE;
+        }
+        return program + verdict(value(parsed, Keys.RUN.device), DeviceOptions.of(OptionalInt.of(1),
+            RankEnvironment.of(context.environment()), value(parsed, Keys.LAUNCH.commBackend), context.environment()));
     }
 
     private String image() {
@@ -80,22 +81,28 @@ final class CommandCheck {
         return image.isBlank() || image.equals("none") ? "" : " in image " + image;
     }
 
-    private static Optional<String> value(ParseResult parsed, String name) {
-        OptionSpec option = parsed.commandSpec().findOption(name);
-        return option == null || option.getValue() == null ? Optional.empty()
-            : Optional.of(option.getValue().toString().toUpperCase(Locale.ROOT));
+    private static String option(Key<?> key) {
+        return "--" + key.name();
     }
 
-    private String verdict(Optional<Backend> asked, DeviceOptions options) {
-        if (asked.isEmpty()) {
-            return "no device is needed";
+    /** The value of the option of {@code key}, or the key's default. */
+    private static <T> T value(ParseResult parsed, Key<T> key) {
+        OptionSpec option = parsed.commandSpec().findOption(option(key));
+        if (option == null || option.getValue() == null) {
+            return key.absent().orElseThrow();
         }
-        if (asked.get() == Backend.CPU) {
+        String given = option.getValue().toString();
+        return key.type().reader().apply(given).orElseThrow(() -> new UserException(option(key) + " is '" + given
+            + "', but it takes " + key.type().expected() + "."));
+    }
+
+    private String verdict(Backend asked, DeviceOptions options) {
+        if (asked == Backend.CPU) {
             return "the CPU computes, as --device=cpu asks";
         }
         GpuFindings found = TimeLimited.ofDriver(() -> GpuFindings.of(options));
         try {
-            return asked.get().choose(found) == Backend.CUDA ? "a GPU computes; found " + gpus(found.report())
+            return asked.choose(found) == Backend.CUDA ? "a GPU computes; found " + gpus(found.report())
                 : "the CPU computes: no GPU was given, and " + found.obstacles().getFirst().what();
         } catch (UserException refused) {
             throw new UserException(refused.getMessage() + " (checked on " + HostMachine.name() + image()

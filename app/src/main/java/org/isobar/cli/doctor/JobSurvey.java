@@ -2,7 +2,7 @@ package org.isobar.cli.doctor;
 
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.charset.StandardCharsets;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -81,12 +81,15 @@ final class JobSurvey {
         print(all, out);
     }
 
+    /** Rank 0 may delete the directory as soon as it has the last file. */
     private void publish(TaskFacts facts) {
+        Path file = file(ranks.rank());
         try {
-            new AtomicFile("what this task has", file(ranks.rank()), "the current directory")
-                .write(JSON.writeValueAsString(facts).getBytes(StandardCharsets.UTF_8));
-        } catch (JsonProcessingException impossible) {
-            throw new IllegalStateException(impossible);
+            byte[] content = JSON.writeValueAsBytes(facts);
+            Files.createDirectories(folder);
+            AtomicFile.replace(file, channel -> AtomicFile.writeFully(channel, ByteBuffer.wrap(content)));
+        } catch (IOException failure) {
+            throw FileFault.unwritable("what this task has " + file, "the current directory", failure);
         }
     }
 

@@ -12,6 +12,7 @@ import java.util.concurrent.Callable;
 
 import org.isobar.cli.options.ConfigOptions;
 import org.isobar.cli.options.ProgramContext;
+import org.isobar.config.ThreadCount;
 import org.isobar.config.keys.SpellingSuggestion;
 import org.isobar.distributed.job.JobSecret;
 import org.isobar.fault.UserException;
@@ -110,9 +111,7 @@ public final class LaunchCommand implements Callable<Integer> {
         environment.put("WORLD_SIZE", String.valueOf(processes));
         environment.put("MASTER_ADDR", LOOPBACK);
         environment.put("MASTER_PORT", String.valueOf(port));
-        // Each rank gets an equal share of the cores, unless ISOBAR_THREADS or --threads says otherwise.
-        environment.putIfAbsent("ISOBAR_THREADS",
-            String.valueOf(Math.max(1, Runtime.getRuntime().availableProcessors() / processes)));
+        ThreadCount.share(environment, processes); // --threads has precedence
         return environment;
     }
 

@@ -190,8 +190,10 @@ public final class PlanCommand implements Runnable {
         if (!file.isEmpty()) {
             options.add("--yaml_config=" + file);
         }
-        ConfigOptions.settings(parsed).forEach((key, value) ->
-            options.add(value.equals("true") ? "--" + key : "--" + key + "=" + value));
+        ConfigOptions.settings(parsed).forEach((key, value) -> {
+            boolean isSwitch = parsed.commandSpec().findOption("--" + key).arity().max() == 0;
+            options.add(isSwitch ? "--" + key : "--" + key + "=" + value);
+        });
         List<String> set = parsed.matchedOptionValue("--set", List.of());
         set.forEach(assignment -> options.addAll(List.of("--set", assignment)));
         if (globalBatch != null) {

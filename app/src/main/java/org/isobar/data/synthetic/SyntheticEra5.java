@@ -46,16 +46,24 @@ public final class SyntheticEra5 {
     }
 
     /**
-     * Writes a data set; does nothing if it exists already.
+     * Writes a data set; does nothing if it exists already. Waits for another process that makes data there.
      *
      * @param progress receives the lines of a progress report
      * @throws UserException if the directory has other data, the disk is too small or a file cannot be written
      */
     public static void write(SyntheticConfig config, Path directory, Existing existing, Consumer<String> progress) {
-        if (isComplete(config, directory)) {
-            progress.accept("Synthetic data is complete at " + directory);
-            return;
+        if (!isComplete(config, directory)) {
+            try (SyntheticLock _ = SyntheticLock.take(directory, progress)) {
+                if (!isComplete(config, directory)) {
+                    make(config, directory, existing, progress);
+                    return;
+                }
+            }
         }
+        progress.accept("Synthetic data is complete at " + directory);
+    }
+
+    private static void make(SyntheticConfig config, Path directory, Existing existing, Consumer<String> progress) {
         clear(config, directory, existing);
         Map<Path, Long> files = files(config, directory);
         long bytes = (long) files.size() * config.samplesPerYear() * Era5Variable.COUNT

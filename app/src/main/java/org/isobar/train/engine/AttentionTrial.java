@@ -143,7 +143,7 @@ final class AttentionTrial implements AutoCloseable {
         for (long i = 0; i < found.byteSize() / Float.BYTES; i++) {
             double right = expected.getAtIndex(ValueLayout.JAVA_FLOAT, i);
             double error = Math.abs(found.getAtIndex(ValueLayout.JAVA_FLOAT, i) - right) / (1 + Math.abs(right));
-            worst = error <= worst ? worst : error; // also a NaN
+            worst = Math.max(worst, error); // also a NaN
         }
         return worst <= STATISTICS_BOUND ? Optional.empty()
             : Optional.of(String.format(Locale.ROOT, "differs by %.1e, allowed %.1e", worst, STATISTICS_BOUND));

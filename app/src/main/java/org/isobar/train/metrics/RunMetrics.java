@@ -165,7 +165,7 @@ public final class RunMetrics implements AutoCloseable {
     /** Writes the scores of the initial weights, on one batch of each data set. */
     public void scoredBeforeTraining(double trainLoss, double validationLoss, Map<String, Double> rmse) {
         line("epoch", 0, fields("epoch", 0, "train_loss", finite(trainLoss), "valid_loss", finite(validationLoss),
-            "rmse", rmse));
+            "rmse", finite(rmse)));
     }
 
     /** Takes the training of an epoch; {@link #validated} writes it. */
@@ -180,13 +180,16 @@ public final class RunMetrics implements AutoCloseable {
     /** Writes an epoch, whose validation has ended. */
     public void validated(long step, ValidationScores scores, double seconds, Map<String, Double> rmse) {
         Map<String, Object> values = new LinkedHashMap<>(trained);
-        values.putAll(fields("valid_loss", finite(scores.loss()), "valid_seconds", rounded(seconds), "rmse", rmse));
+        values.putAll(fields("valid_loss", finite(scores.loss()), "valid_seconds", rounded(seconds), "rmse",
+            finite(rmse)));
         line("epoch", step, values);
     }
 
     /** Writes the scores of roll-outs: RMSE by lead time in hours and variable. */
     public void rolledOut(long step, Map<Integer, Map<String, Double>> rmse) {
-        line("rollout", step, fields("rmse", rmse));
+        Map<Integer, Map<String, Double>> scores = new LinkedHashMap<>();
+        rmse.forEach((hours, variables) -> scores.put(hours, finite(variables)));
+        line("rollout", step, fields("rmse", scores));
     }
 
     /** Writes how this process ends. */
@@ -216,6 +219,12 @@ public final class RunMetrics implements AutoCloseable {
 
     private static Double finite(double value) {
         return Double.isFinite(value) ? value : null;
+    }
+
+    private static Map<String, Double> finite(Map<String, Double> values) {
+        Map<String, Double> finite = new LinkedHashMap<>();
+        values.forEach((name, value) -> finite.put(name, finite(value)));
+        return finite;
     }
 
     /** A map of names and values in turn, in that order. */

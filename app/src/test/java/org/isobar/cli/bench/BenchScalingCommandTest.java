@@ -116,6 +116,7 @@ class BenchScalingCommandTest {
         "--along=pp | axes are dp, tp and cp, as in",
         "--ranks=0 | ranks are numbers from 1",
         "--tensor_parallel=2 | bench scaling sets --tensor_parallel itself, by --ranks, --along and --out",
+        "--set=run_num=x | bench scaling sets --run_num itself",
         "--ranks=1,3 --along=tp | tensor_parallel is '3' (--tensor_parallel), but num_heads is '2'"})
     void mistakesAreNamedBeforeAnythingRuns(String options, String expected) {
         assertEquals(2, execute((_, _, _) -> {
@@ -134,14 +135,15 @@ class BenchScalingCommandTest {
             commands.add(command);
             assertFalse(environment.containsKey("ISOBAR_THREADS"));
             return 1;
-        }, "--ranks=4", "--along=cp", "--threads=2"));
+        }, "--ranks=4", "--along=cp", "--threads=2", "--set=num_iters=40", "--set=seed=3"));
         List<String> command = commands.getFirst();
         assertEquals(List.of("bash", "-c", "source \"$0/export_DDP_vars.sh\" && exec srun --ntasks=4 "
             + "${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK} --kill-on-bad-exit=1 "
             + "bash -c 'source \"$0/export_DDP_vars.sh\" && exec \"$0/isobar\" \"$@\"' \"$0\" \"$@\"",
             "/opt/isobar", "train"), command.subList(0, 5));
         assertTrue(command.containsAll(List.of("--config=tiny", "--threads=2", "--context_parallel=4",
-            "--run_num=cp4", "--set=num_heads=2")), command::toString);
+            "--run_num=cp4", "--set=num_heads=2", "--num_iters=40", "--set=seed=3")), command::toString);
+        assertFalse(command.contains("--set=num_iters=40"), command::toString);
     }
 
     private int execute(BenchScalingCommand.Runner runner, String... options) {

@@ -104,6 +104,12 @@ class JobSurveyTest {
         assertTrue(doctor(0, shell, "groups").contains("no device is needed"));
         assertTrue(doctor(2, shell, "train", "--config=tinny").contains("has no preset 'tinny'. Did you mean 'tiny'?"));
         assertTrue(doctor(2, shell, "train", "--nun_iters=3").contains("Unknown option: '--nun_iters=3'"));
+        assertTrue(doctor(2, shell, "train", "--comm_backend=ncll").contains("comm_backend is 'ncll'"));
+        assertTrue(doctor(2, shell, "verify", "--device=gpu").contains("'gpu'"));
+        assertTrue(doctor(2, shell, "evaluate", "--model=m", "--lead_steps=1", "--out=o", "--device=gpu")
+            .contains("--device is 'gpu', but it takes "));
+        assertTrue(doctor(0, shell, "bench", "step", "--config=tiny", "--json=f", "--local_batch_size=1",
+            "--device=cpu").contains("the CPU computes"));
         assertTrue(doctor(2, shell, "trian").contains("'trian' is not a command of isobar. Did you mean 'train'?"));
     }
 

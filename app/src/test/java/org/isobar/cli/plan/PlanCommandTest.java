@@ -138,11 +138,10 @@ class PlanCommandTest {
     @Test
     void thePrintedCommandIsQuotedForTheShell() {
         Said said = run("--config=tiny", "--machine=perlmutter-a100-40", "--gpus=1", "--set", "img_size=[64, 128]",
-            "--set", "expdir=it's/~here", "--num_iters=5");
+            "--set", "expdir=it's/~here", "--num_iters=5", "--deterministic=true", "--enable_fused");
         assertEquals(0, said.code, said.err);
-        assertTrue(said.out.contains(
-            " --config=tiny --num_iters=5 --set 'img_size=[64, 128]' --set 'expdir=it'\\''s/~here'"),
-            said.out);
+        assertTrue(said.out.contains(" --config=tiny --num_iters=5 --deterministic=true --enable_fused "
+            + "--set 'img_size=[64, 128]' --set 'expdir=it'\\''s/~here'"), said.out);
     }
 
     @Test

@@ -15,6 +15,11 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.OptionalLong;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -159,6 +164,26 @@ class SyntheticEra5Test {
         assertFalse(SyntheticEra5.isComplete(CONFIG, directory));
         SyntheticEra5.write(CONFIG, directory, Existing.KEEP, said::add);
         assertTrue(SyntheticEra5.isComplete(CONFIG, directory));
+    }
+
+    /** As two trainings that are started at once. */
+    @Test
+    void twoThatMakeTheSameDataMakeThemOnce(@TempDir Path shared) throws Exception {
+        SyntheticConfig small = new SyntheticConfig(HEIGHT, WIDTH, 1, 1, 0, 8, 3);
+        List<String> lines = new CopyOnWriteArrayList<>();
+        Callable<Void> make = () -> {
+            SyntheticEra5.write(small, shared, Existing.KEEP, lines::add);
+            return null;
+        };
+        try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+            for (Future<Void> made : threads.invokeAll(List.of(make, make))) {
+                made.get();
+            }
+        }
+        assertTrue(SyntheticEra5.isComplete(small, shared));
+        assertEquals(1, lines.stream().filter(line -> line.startsWith("Making synthetic data")).count(),
+            lines::toString);
+        assertFalse(Files.exists(shared.resolve(".synthetic.lock")));
     }
 
     @Test

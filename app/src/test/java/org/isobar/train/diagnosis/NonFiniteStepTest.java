@@ -114,6 +114,20 @@ class NonFiniteStepTest {
         Path run = TinyRun.directory(logs);
         assertEquals(-1, Files.mismatch(run.resolve("checkpoints/checkpoint-10/rank-00000.safetensors"),
             run.resolve("nonfinite/checkpoint-10/rank-00000.safetensors")));
+        for (String saved : List.of("checkpoints", "nonfinite")) {
+            String state = Files.readString(run.resolve(saved + "/checkpoint-10/checkpoint.json"));
+            assertTrue(state.replace(" ", "").contains("\"badSteps\":9,"), state);
+        }
+    }
+
+    /** The first loss of all is that of the first micro-batch alone. */
+    @Test
+    void aBadFirstStepIsReplayed() throws IOException {
+        spoil(samples(0, 0)[1]);
+        PreviousRunFiles.assertOneError(TinyRun.of(data, logs, "num_iters=12", "accumulate_steps=2"),
+            List.of("the loss is NaN at step 1, sample "));
+        assertEquals(1, replay(), this::said);
+        assertTrue(said().endsWith("Reproduced: not all numbers are finite."), said());
     }
 
     @Tag("cuda")
