@@ -3,8 +3,6 @@ package org.isobar.checkpoint;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -15,6 +13,7 @@ import java.util.Optional;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
+import org.isobar.os.LockFile;
 
 /**
  * Prevents two runs from writing logs and checkpoints into the same directory. The lock is a file lock of the operating
@@ -69,23 +68,12 @@ public final class RunLock implements AutoCloseable {
 
     /** Tries to lock the file; returns the description of the run that holds the lock, if it is another one. */
     private static Optional<String> lock(FileChannel channel, String run) throws IOException {
-        if (!isFree(channel)) {
+        if (!LockFile.tryLock(channel)) {
             ByteBuffer text = ByteBuffer.allocate(MAX_BYTES);
             channel.read(text, 0);
             return Optional.of(StandardCharsets.UTF_8.decode(text.flip()).toString().strip());
         }
         AtomicFile.writeFully(channel.truncate(0), ByteBuffer.wrap((run + "\n").getBytes(StandardCharsets.UTF_8)));
         return Optional.empty();
-    }
-
-    private static boolean isFree(FileChannel channel) {
-        try {
-            FileLock lock = channel.tryLock();
-            return lock != null;
-        } catch (OverlappingFileLockException e) {
-            return false; // held by this process
-        } catch (IOException e) {
-            return true; // the file system does not support locks
-        }
     }
 }

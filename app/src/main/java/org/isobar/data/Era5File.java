@@ -92,7 +92,7 @@ public final class Era5File implements AutoCloseable {
     }
 
     /** A channel's place in the file, and its name. */
-    String channelText(int channel) {
+    public String channelText(int channel) {
         return choice.names().isEmpty() ? NonFiniteValue.channelName(channel) : choice.text(channel);
     }
 

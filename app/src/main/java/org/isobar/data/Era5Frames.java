@@ -170,9 +170,9 @@ public final class Era5Frames implements AutoCloseable {
         }
     }
 
-    /** A channel of the window as messages name it. */
+    /** A channel of the window as messages name it, by the first file. */
     public String channelText(int channel) {
-        return names.isEmpty() ? NonFiniteValue.channelName(channel) : names.get(channel);
+        return file(paths.firstKey()).channelText(channel);
     }
 
     /** Text that differs if a year file is another one: the names of all, their sizes and times of modification. */

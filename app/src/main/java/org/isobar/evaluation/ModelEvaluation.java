@@ -187,13 +187,17 @@ public final class ModelEvaluation {
 
     /** A part is saved from one array, and each forecast's scores are one array. */
     private void requireRoom(List<List<StartTime>> parts, int initialTimes) {
-        long largest = PartialScores.bytes(extents(), parts.stream().mapToInt(List::size).max().orElseThrow());
-        long all = PartialScores.bytes(extents(), initialTimes);
-        long room = Math.min(Runtime.getRuntime().maxMemory() / 2, (long) Double.BYTES * LARGEST_ARRAY);
-        if (largest > LARGEST_ARRAY || all > room) {
+        requireRoom(parts.stream().mapToInt(List::size).max().orElseThrow(), LARGEST_ARRAY, "fewer --lead_steps");
+        requireRoom(initialTimes, Math.min(Runtime.getRuntime().maxMemory() / 2, (long) Double.BYTES * LARGEST_ARRAY),
+            "a larger --every or fewer --lead_steps");
+    }
+
+    private void requireRoom(int initialTimes, long room, String remedy) {
+        long bytes = PartialScores.bytes(extents(), initialTimes);
+        if (bytes > room) {
             throw new UserException(String.format(Locale.ROOT, "the scores of %d initial times, %d lead steps and %d "
-                + "variables need %.1f GB, and there is room for %.1f GB: give a larger --every or fewer --lead_steps",
-                initialTimes, plan.leadSteps(), model.output().channels(), all / GIB, room / GIB));
+                + "variables need %.1f GB, and there is room for %.1f GB: give %s", initialTimes, plan.leadSteps(),
+                model.output().channels(), bytes / GIB, room / GIB, remedy));
         }
     }
 

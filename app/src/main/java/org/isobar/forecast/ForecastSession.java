@@ -1,6 +1,5 @@
 package org.isobar.forecast;
 
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -13,7 +12,6 @@ import org.isobar.device.Device;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.job.JobDevice;
 import org.isobar.distributed.job.Rendezvous;
-import org.isobar.distributed.job.TimeLimits;
 import org.isobar.fault.UserException;
 import org.isobar.tensor.DType;
 import org.isobar.train.JobMember;
@@ -38,9 +36,6 @@ import org.isobar.train.step.StepOptions;
 public record ForecastSession(ForecastModel model, RollOut rollOut, Device device, Communicators communicators,
     Consensus consensus) {
 
-    /** How long a replica that has nothing left to forecast waits for the others. */
-    private static final Duration LONGEST = Duration.ofDays(7);
-
     /**
      * Opens the device, joins the job, loads the weights, calls {@code work}, and closes all of it.
      *
@@ -59,9 +54,8 @@ public record ForecastSession(ForecastModel model, RollOut rollOut, Device devic
     public static <T> T runAll(List<ForecastModel> models, RunContext context, Consumer<String> log,
         Function<List<ForecastSession>, T> work) {
         RunConfig config = models.getFirst().run();
-        TimeLimits limits = config.parallel().limits();
         JobMember member = new JobMember(config.ranks(), config.grid(), context.secret(), config.entries(),
-            new TimeLimits(limits.start(), limits.failure(), LONGEST), config.parallel().carrier());
+            config.parallel().limits(), config.parallel().carrier());
         DeviceOptions options = config.deviceOptions(context.environment());
         try (JobDevice device = config.device().open(options, log)) {
             config.warning(Backend.of(device)).ifPresent(log);

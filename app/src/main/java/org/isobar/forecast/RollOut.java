@@ -24,6 +24,7 @@ import org.isobar.train.step.Predictor;
  */
 public final class RollOut implements AutoCloseable {
     private static final int MOST_STEPS = 100_000; // 68 years of six hours
+    private static final int MEETING = 10; // steps
 
     private final Predictor predictor;
     private final Communicators communicators;
@@ -59,7 +60,12 @@ public final class RollOut implements AutoCloseable {
     public void run(List<StartTime> starts, int steps, InitialFields initial, LeadConsumer consumer) {
         requireSteps(model, steps);
         List<StartTime> own = share(starts);
-        for (int first = 0; first < own.size(); first += batch) {
+        int most = Math.ceilDiv(starts.size(), communicators.grid().size(Axis.DP)); // starts of a replica
+        for (int first = 0; first < most; first += batch) {
+            if (first >= own.size()) {
+                IntStream.rangeClosed(1, steps).forEach(this::meet);
+                continue;
+            }
             List<StartTime> some = own.subList(first, Math.min(first + batch, own.size()));
             run(some.stream().map(StartTime::time).toList(), steps, new Samples() {
                 @Override
@@ -78,12 +84,27 @@ public final class RollOut implements AutoCloseable {
                 }
 
                 @Override
+                public void stepDone(int step) {
+                    meet(step);
+                }
+
+                @Override
                 public String name(int sample) {
                     return "the forecast from " + some.get(sample);
                 }
             });
         }
         consumer.finish();
+    }
+
+    /**
+     * Replicas wait for each other after some steps, so that one that has fewer starts does not wait for others as long
+     * as whole forecasts take: longer waits count as failures of the job.
+     */
+    private void meet(int step) {
+        if (step % MEETING == 0 && communicators.grid().size(Axis.DP) > 1) {
+            predictor.consensus().barrier();
+        }
     }
 
     /** The samples of a batch. */
@@ -102,6 +123,9 @@ public final class RollOut implements AutoCloseable {
 
         /** Returns when nothing reads received forecasts any longer. Called before others take their place. */
         default void finish() { }
+
+        /** Called on each rank when a step is computed. */
+        default void stepDone(int step) { }
 
         /** What the forecast of a sample is called in a message. */
         String name(int sample);
@@ -158,6 +182,7 @@ public final class RollOut implements AutoCloseable {
             if (delivers && memory.isEmpty()) { // meanwhile a GPU computes the next step
                 deliver(outputs, times.size(), step, samples);
             }
+            samples.stepDone(step);
         }
     }
 

@@ -55,7 +55,7 @@ final class FinalRollOut {
         return String.join(" ", named.name(), all, named.unit()).strip();
     }
 
-    /** Two or three digits. */
+    /** At least two digits. */
     private static String number(double value) {
         return String.format(Locale.ROOT, value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : value >= 0.1 ? "%.2f" : "%.2g",
             value);

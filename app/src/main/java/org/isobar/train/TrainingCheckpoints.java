@@ -1,10 +1,12 @@
 package org.isobar.train;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 
 import org.isobar.checkpoint.SaveResult;
+import org.isobar.os.ShellWords;
 import org.isobar.train.saving.CheckpointSaver;
 import org.isobar.train.saving.TrainingState;
 import org.isobar.train.step.Consensus;
@@ -125,7 +127,8 @@ final class TrainingCheckpoints {
         SaveResult result = saver.saveForReplay(progress.iterations(), state.get());
         boolean failed = consensus.anyTrue(result instanceof SaveResult.Failed); // each rank ends only after this
         return switch (result) {
-            case SaveResult.Done done when !failed -> "To see that step again: isobar replay " + done.path();
+            case SaveResult.Done done when !failed -> "To see that step again: "
+                + ShellWords.join(List.of("isobar", "replay", done.path().toString()));
             case SaveResult.Done _ -> "It cannot be replayed: another rank could not save its share";
             case SaveResult.Failed reason -> "It cannot be replayed: " + reason.reason();
         };

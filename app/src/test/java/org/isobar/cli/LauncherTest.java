@@ -250,6 +250,18 @@ class LauncherTest {
         assertEquals(1, builds());
     }
 
+    /** Maven writes the jar under its final name. A process that is killed meanwhile leaves a part of it. */
+    @Test
+    void aJarOfAnUnfinishedBuildIsNotStarted() throws Exception {
+        anyJdkAndMaven(BUILD);
+        Path mark = Files.writeString(home.resolve("app/target/building"), "");
+        run(launcher);
+        assertEquals(1, builds());
+        assertFalse(Files.exists(mark));
+        run(launcher);
+        assertEquals(1, builds());
+    }
+
     @Test
     void aMissingMavenIsSaid() throws Exception {
         jdk("installed/jdk-25", "25", ECHO);

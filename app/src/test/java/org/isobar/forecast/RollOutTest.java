@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -111,6 +112,12 @@ class RollOutTest {
     /** Rolls out on ranks that are threads; returns the fields by start and step. */
     private static Map<String, float[]> rollOut(Path trained, Path years, int ranks, List<StartTime> starts, int steps,
         Map<String, String> settings) throws InterruptedException, ExecutionException {
+        return rollOut(trained, years, ranks, starts, steps, settings, new ConcurrentHashMap<>());
+    }
+
+    /** Also enters the fields that there were when a rank had no more to do, by rank. */
+    private static Map<String, float[]> rollOut(Path trained, Path years, int ranks, List<StartTime> starts, int steps,
+        Map<String, String> settings, Map<Integer, Set<String>> ends) throws InterruptedException, ExecutionException {
         Map<String, float[]> fields = new ConcurrentHashMap<>();
         String port = String.valueOf(FreePorts.one());
         List<Callable<Void>> work = new ArrayList<>();
@@ -128,6 +135,7 @@ class RollOutTest {
                             float[] before = fields.put(start + " " + step, values.toArray(ValueLayout.JAVA_FLOAT));
                             assertTrue(before == null, () -> start + " was delivered twice");
                         });
+                    ends.put(model.run().ranks().rank(), Set.copyOf(fields.keySet()));
                     session.consensus().barrier();
                 }
                 return null;
@@ -139,6 +147,14 @@ class RollOutTest {
             }
         }
         return fields;
+    }
+
+    /** It would take a longer wait for a failure of the job. */
+    @Test
+    void aReplicaWithFewerStartsWaitsForAFewStepsAtATime() throws Exception {
+        Map<Integer, Set<String>> ends = new ConcurrentHashMap<>();
+        assertEquals(3 * 21, rollOut(run, data, 2, STARTS, 21, Map.of(), ends).size());
+        assertTrue(ends.get(1).contains(STARTS.getLast() + " 20"), () -> ends.get(1).toString());
     }
 
     @Test

@@ -62,15 +62,13 @@ final class CommandCheck {
         }
         String program = "isobar " + ProgramVersion.text() + " on " + HostMachine.name() + image() + ": ";
         CommandSpec spec = parsed.commandSpec();
-        if (parsed.isUsageHelpRequested() || parsed.isVersionHelpRequested()) {
+        if (parsed.isUsageHelpRequested() || parsed.isVersionHelpRequested()
+            || spec.findOption(option(Keys.RUN.device)) == null) {
             return program + NO_DEVICE;
         }
         if (ConfigOptions.areDeclaredBy(spec)) {
             RunConfig config = ConfigOptions.resolve(parsed, context);
             return program + verdict(config.device(), config.deviceOptions(context.environment()));
-        }
-        if (spec.findOption(option(Keys.RUN.device)) == null) {
-            return program + NO_DEVICE;
         }
         return program + verdict(value(parsed, Keys.RUN.device), DeviceOptions.of(OptionalInt.of(1),
             RankEnvironment.of(context.environment()), value(parsed, Keys.LAUNCH.commBackend), context.environment()));

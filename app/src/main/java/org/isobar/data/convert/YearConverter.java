@@ -185,7 +185,7 @@ final class YearConverter {
                 (time * frameRows + first) * rowBytes, target, ValueLayout.JAVA_FLOAT, offset, rows * grid.width());
             int done = 0;
             for (int end = whole.await(done); end > done; end = whole.await(done)) {
-                statistics.add(file.path(), reader, done, end);
+                statistics.add(file.path(), channel -> channels.get(channel).name(), reader, done, end);
                 done = end;
             }
         }

@@ -78,7 +78,8 @@ final class ClimatologyBand {
         }
         if (!isFinite(sum, rows * width)) {
             having.forEach(file ->
-                YearFiles.requireFinite(file.path(), file::readRows, file.stored(), step, firstRow, rows));
+                YearFiles.requireFinite(file.path(), file::readRows, file.stored(), file::channelText, step, firstRow,
+                    rows));
         }
         progress.add((long) having.size() * rows * width * Float.BYTES);
     }

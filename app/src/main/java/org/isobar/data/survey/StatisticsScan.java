@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.IntFunction;
 import java.util.function.LongConsumer;
 import java.util.stream.IntStream;
 
@@ -85,7 +86,7 @@ public final class StatisticsScan {
             int end = (int) Math.min(file.times(), (long) first + group);
             IntStream.range(end, (int) Math.min(file.times(), (long) end + group))
                 .forEach(time -> file.willNeed(time, stored));
-            add(file.path(), file::readRows, first, end);
+            add(file.path(), file::channelText, file::readRows, first, end);
             progress.accept((end - first) * stored.bytes());
         }
     }
@@ -93,17 +94,18 @@ public final class StatisticsScan {
     /**
      * Adds some frames.
      *
-     * @param path of their file, for messages
-     * @param end  one more than the last
+     * @param path  of their file, for messages
+     * @param names of the channels, for messages
+     * @param end   one more than the last
      * @throws UserException if they cannot be read, or hold a number that is not finite
      */
-    public void add(Path path, RowReader reader, int first, int end) {
+    public void add(Path path, IntFunction<String> names, RowReader reader, int first, int end) {
         blocks.parallelStream().forEach(block -> {
             float[] values = new float[block.rows * stored.width()];
             for (int time = first; time < end; time++) {
                 reader.readRows(time, block.firstRow, block.rows, MemorySegment.ofArray(values), 0);
                 if (!block.moments.add(values, values.length)) {
-                    YearFiles.requireFinite(path, reader, stored, time, block.firstRow, block.rows);
+                    YearFiles.requireFinite(path, reader, stored, names, time, block.firstRow, block.rows);
                 }
                 addToSums(block.firstRow * stored.width(), values);
             }

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Function;
+import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
 import org.isobar.data.CropWindow;
@@ -16,7 +17,6 @@ import org.isobar.data.Era5Dataset;
 import org.isobar.data.Era5File;
 import org.isobar.data.Era5Frames;
 import org.isobar.data.Era5Variable;
-import org.isobar.data.NonFiniteValue;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
 
@@ -157,11 +157,13 @@ public final class YearFiles implements AutoCloseable {
      * Checks that some rows of a frame are finite.
      *
      * @param path     of its file, for messages
+     * @param names    of the channels, for messages
      * @param stored   extents of the frame
      * @param firstRow the first row, counted over all channels
      * @throws UserException with the place of the first number that is not finite
      */
-    static void requireFinite(Path path, RowReader reader, CropWindow stored, int time, int firstRow, int rows) {
+    static void requireFinite(Path path, RowReader reader, CropWindow stored, IntFunction<String> names, int time,
+        int firstRow, int rows) {
         float[] row = new float[stored.width()];
         for (int r = firstRow; r < firstRow + rows; r++) {
             reader.readRows(time, r, 1, MemorySegment.ofArray(row), 0);
@@ -169,7 +171,7 @@ public final class YearFiles implements AutoCloseable {
                 if (!Float.isFinite(row[i])) {
                     int channel = r / stored.height();
                     throw new UserException("Data file " + path + " holds " + row[i] + " at time step " + time
-                        + ", " + NonFiniteValue.channelName(channel) + ", row " + r % stored.height() + ", column "
+                        + ", " + names.apply(channel) + ", row " + r % stored.height() + ", column "
                         + i + ". Replace such values, or leave out the file.");
                 }
             }

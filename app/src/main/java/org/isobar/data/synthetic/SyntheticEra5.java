@@ -7,6 +7,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -53,6 +55,7 @@ public final class SyntheticEra5 {
      */
     public static void write(SyntheticConfig config, Path directory, Existing existing, Consumer<String> progress) {
         if (!isComplete(config, directory)) {
+            replaced(config, directory, existing);
             try (SyntheticLock _ = SyntheticLock.take(directory, progress)) {
                 if (!isComplete(config, directory)) {
                     make(config, directory, existing, progress);
@@ -64,7 +67,7 @@ public final class SyntheticEra5 {
     }
 
     private static void make(SyntheticConfig config, Path directory, Existing existing, Consumer<String> progress) {
-        clear(config, directory, existing);
+        replaced(config, directory, existing).forEach(SyntheticEra5::delete);
         Map<Path, Long> files = files(config, directory);
         long bytes = (long) files.size() * config.samplesPerYear() * Era5Variable.COUNT
             * config.height() * config.width() * Float.BYTES;
@@ -102,27 +105,30 @@ public final class SyntheticEra5 {
         return files;
     }
 
-    /** Deletes the files of an existing synthetic set if that is allowed; fails if there is other data. */
-    private static void clear(SyntheticConfig config, Path directory, Existing existing) {
-        SyntheticManifest.read(directory).ifPresent(old -> {
+    /** The files of an existing synthetic set, if they may be replaced; fails if there is other data. */
+    private static Set<Path> replaced(SyntheticConfig config, Path directory, Existing existing) {
+        Optional<SyntheticManifest> made = SyntheticManifest.read(directory);
+        made.ifPresent(old -> {
             if (old.complete() && !old.config().equals(config) && existing == Existing.KEEP) {
                 throw new UserException("Directory " + directory + " has synthetic data of another configuration ("
                     + old.config() + "). Choose another directory with --data_dir, or replace it with "
                     + "./isobar synthesize --force.");
             }
-            files(old.config(), directory).keySet().forEach(SyntheticEra5::delete);
         });
+        Set<Path> own = made.map(old -> files(old.config(), directory).keySet()).orElse(Set.of());
         for (String split : SPLITS) {
             Path part = directory.resolve(split);
             try (Stream<Path> entries = Files.exists(part) ? Files.list(part) : Stream.empty()) {
-                entries.filter(path -> path.toString().endsWith(".h5")).findAny().ifPresent(path -> {
-                    throw new UserException("File " + path + " is not synthetic data and is not overwritten. Choose "
-                        + "another directory with --data_dir.");
-                });
+                entries.filter(path -> path.toString().endsWith(".h5") && !own.contains(path)).findAny()
+                    .ifPresent(path -> {
+                        throw new UserException("File " + path + " is not synthetic data and is not overwritten. "
+                            + "Choose another directory with --data_dir.");
+                    });
             } catch (IOException failure) {
                 throw FileFault.unreadable("data directory " + part, failure);
             }
         }
+        return own;
     }
 
     private static void delete(Path path) {

@@ -2,7 +2,6 @@ package org.isobar.data.synthetic;
 
 import java.io.IOException;
 import java.nio.channels.FileChannel;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -11,19 +10,15 @@ import java.util.function.Consumer;
 
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
+import org.isobar.os.LockFile;
 
-/**
- * Lets one process at a time make synthetic data in a directory. The operating system releases the lock when its
- * process ends in any way. Where the file system does not support locks, nothing is locked.
- */
+/** Lets one process at a time make synthetic data in a directory, if its file system supports locks. */
 final class SyntheticLock implements AutoCloseable {
     private static final long INTERVAL_MILLIS = 200;
 
-    private final Path file;
     private final FileChannel channel;
 
-    private SyntheticLock(Path file, FileChannel channel) {
-        this.file = file;
+    private SyntheticLock(FileChannel channel) {
         this.channel = channel;
     }
 
@@ -34,16 +29,15 @@ final class SyntheticLock implements AutoCloseable {
      * @throws UserException if the directory cannot be written, or this thread is interrupted
      */
     static SyntheticLock take(Path directory, Consumer<String> progress) {
-        Path file = directory.resolve(".synthetic.lock");
         try {
             Files.createDirectories(directory);
-            FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE, StandardOpenOption.CREATE,
-                LinkOption.NOFOLLOW_LINKS);
-            if (!isTaken(channel)) {
+            FileChannel channel = FileChannel.open(directory.resolve(".synthetic.lock"), StandardOpenOption.WRITE,
+                StandardOpenOption.CREATE, LinkOption.NOFOLLOW_LINKS);
+            if (!LockFile.tryLock(channel)) {
                 progress.accept("Waiting for another process that makes data at " + directory);
                 wait(channel, directory);
             }
-            return new SyntheticLock(file, channel);
+            return new SyntheticLock(channel);
         } catch (IOException failure) {
             throw FileFault.unwritable("data to " + directory, "--data_dir", failure);
         }
@@ -51,7 +45,7 @@ final class SyntheticLock implements AutoCloseable {
 
     private static void wait(FileChannel channel, Path directory) throws IOException {
         try {
-            while (!isTaken(channel)) {
+            while (!LockFile.tryLock(channel)) {
                 Thread.sleep(INTERVAL_MILLIS);
             }
         } catch (InterruptedException stop) {
@@ -61,24 +55,12 @@ final class SyntheticLock implements AutoCloseable {
         }
     }
 
-    private static boolean isTaken(FileChannel channel) {
-        try {
-            return channel.tryLock() != null;
-        } catch (OverlappingFileLockException held) {
-            return false; // by another thread of this process
-        } catch (IOException unsupported) {
-            return true;
-        }
-    }
-
-    /** The next process finds the data, or makes them. */
     @Override
     public void close() {
-        file.toFile().delete();
         try {
             channel.close();
         } catch (IOException failure) {
-            throw FileFault.unwritable("the lock " + file, "--data_dir", failure);
+            throw FileFault.unwritable("the lock of synthetic data", "--data_dir", failure);
         }
     }
 }
