@@ -139,12 +139,18 @@ class ForecastRunTest {
             """.formatted(Double.toString(value("t2m/1.0.0.0", 3, 5))), printed);
     }
 
+    /** A directory whose year has no value in the field of the second start. */
+    private Path damaged() throws IOException {
+        Path years = Files.createDirectories(here.resolve("years"));
+        Path year = Files.copy(data.resolve("valid/1981.h5"), years.resolve("1981.h5"));
+        InputDamage.setValue(year, 4, 2, 5, 7, Float.NaN);
+        return years;
+    }
+
     @Test
     void anInterruptedForecastIsContinued() throws IOException {
-        Path years = Files.createDirectories(here.resolve("years"));
+        Path years = damaged();
         Path year = years.resolve("1981.h5");
-        Files.copy(data.resolve("valid/1981.h5"), year);
-        InputDamage.setValue(year, 4, 2, 5, 7, Float.NaN);
         FileTime modified = Files.getLastModifiedTime(year);
         Path out = here.resolve("out.zarr");
         assertEquals(2, forecast(years, out), screen);
@@ -165,10 +171,8 @@ class ForecastRunTest {
     /** The fields of the starts that were done may be among those that were changed. */
     @Test
     void aForecastOfFilesThatWereModifiedBeginsAgain() throws IOException {
-        Path years = Files.createDirectories(here.resolve("modified"));
+        Path years = damaged();
         Path year = years.resolve("1981.h5");
-        Files.copy(data.resolve("valid/1981.h5"), year);
-        InputDamage.setValue(year, 4, 2, 5, 7, Float.NaN);
         Path out = here.resolve("out.zarr");
         assertEquals(2, forecast(years, out), screen);
         Files.setLastModifiedTime(year, FileTime.fromMillis(Files.getLastModifiedTime(year).toMillis() + 2000));
