@@ -70,7 +70,11 @@ class NonFiniteStepTest {
     }
 
     private int replay() {
-        return StepReplay.run(TinyRun.directory(logs), Map.of("threads", "1"), System.getenv(), lines::add);
+        return replay(TinyRun.directory(logs));
+    }
+
+    private int replay(Path directory) {
+        return StepReplay.run(directory, Map.of("threads", "1"), System.getenv(), lines::add);
     }
 
     private String said() {
@@ -126,7 +130,7 @@ class NonFiniteStepTest {
         spoil(samples(0, 0)[1]);
         PreviousRunFiles.assertOneError(TinyRun.of(data, logs, "num_iters=12", "accumulate_steps=2"),
             List.of("the loss is NaN at step 1, sample "));
-        assertEquals(1, replay(), this::said);
+        assertEquals(1, replay(TinyRun.directory(logs).resolve("nonfinite")), this::said);
         assertTrue(said().endsWith("Reproduced: not all numbers are finite."), said());
     }
 
