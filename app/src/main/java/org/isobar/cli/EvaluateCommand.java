@@ -158,13 +158,13 @@ final class EvaluateCommand implements Callable<Integer> {
         Path training = data.trainPath();
         Path means = data.timeMeansPath();
         if (preset == null) { // a model does not know where its data are
-            String root = dataDir != null ? dataDir : context.environment().getOrDefault("DATADIR", "");
-            if (root.isBlank()) {
-                throw new UserException("--data_dir is missing: give the directory of the data, or set DATADIR");
-            }
-            years = Path.of(root, split == Split.VALID ? "valid" : "test");
-            training = Path.of(root, "train");
-            means = Path.of(root, "stats", "time_means.npy");
+            Optional<Path> named = dataDir == null ? context.dataDirectory()
+                : Optional.of(dataDir).filter(given -> !given.isBlank()).map(Path::of);
+            Path root = named.orElseThrow(() -> new UserException(
+                "--data_dir is missing: give the directory of the data, or set DATADIR"));
+            years = root.resolve(split == Split.VALID ? "valid" : "test");
+            training = root.resolve("train");
+            means = root.resolve("stats/time_means.npy");
         }
         return new EvaluationPlan(years, training, climatology == null ? means : climatology, leadSteps, every, seed,
             List.copyOf(plotted), EvaluationPlan.PART_FIELDS, out);

@@ -2,6 +2,7 @@ package org.isobar.cli;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 
 import org.isobar.cli.options.ConfigOptions;
@@ -93,10 +94,7 @@ final class ForecastCommand implements Callable<Integer> {
     }
 
     private Path data() {
-        String variable = context.environment().getOrDefault("DATADIR", "");
-        if (dataDir == null && variable.isBlank()) {
-            throw new UserException("no data are named; give their directory with --data_dir");
-        }
-        return dataDir == null ? Path.of(variable) : dataDir;
+        return Optional.ofNullable(dataDir).or(context::dataDirectory)
+            .orElseThrow(() -> new UserException("no data are named; give their directory with --data_dir"));
     }
 }

@@ -2,6 +2,7 @@ package org.isobar.cli;
 
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 
 import org.isobar.cli.options.ProgramContext;
@@ -71,8 +72,7 @@ public final class SynthesizeCommand implements Callable<Integer> {
 
     /** Where the options and the environment say that the data set is written. */
     Path dataDirectory() {
-        String variable = context.environment().getOrDefault("DATADIR", "");
-        return dataDirectory != null ? dataDirectory : Path.of(variable.isBlank() ? "./data" : variable);
+        return Optional.ofNullable(dataDirectory).or(context::dataDirectory).orElse(Path.of("./data"));
     }
 
     /** The data set that the options ask for. */

@@ -28,7 +28,9 @@ record ChannelTags(int[] scored, List<String> names, int picture, String figure)
         int picture = Math.max(forecastNames.indexOf(T2M), 0);
         if (!choice.isNamed()) {
             List<String> names = new ArrayList<>(forecastNames);
-            names.set(0, forecastNames.getFirst().replaceFirst("^u10$", "u10m"));
+            if (names.getFirst().equals("u10")) {
+                names.set(0, "u10m");
+            }
             return new ChannelTags(new int[] {0}, names, picture, forecastNames.get(picture));
         }
         return new ChannelTags(IntStream.range(0, outChannels).toArray(), choice.variables().subList(0, outChannels),

@@ -13,7 +13,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
-import java.util.stream.Stream;
 
 import org.isobar.bench.report.ScalingRun;
 import org.isobar.bench.report.ScalingStudy;
@@ -33,7 +32,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar bench scaling}: trains a preset on different numbers of ranks, and draws what comes. */
@@ -42,8 +40,8 @@ import picocli.CommandLine.Spec;
         + "Runs on this machine or, in the shell of a Slurm job, with srun. Takes the options of train.")
 final class BenchScalingCommand implements Callable<Integer> {
     private static final Set<String> AXES = Set.of("dp", "tp", "cp");
-    private static final Set<String> OURS = Set.of("--expdir", "--run_num", "--tensor_parallel", "--context_parallel",
-        "--local_batch_size", "--resume");
+    private static final Set<String> OURS = Set.of("expdir", "run_num", "tensor_parallel", "context_parallel",
+        "local_batch_size", "resume");
     private static final String STEPS = "--num_iters";
     private static final String SET = "--set";
 
@@ -115,14 +113,11 @@ final class BenchScalingCommand implements Callable<Integer> {
             throw new UserException("--ranks=" + ranks + " --along=" + along
                 + ": ranks are numbers from 1, and axes are dp, tp and cp, as in --ranks=1,2,4 --along=dp,tp");
         }
-        ParseResult parsed = spec.commandLine().getParseResult();
-        Stream<String> options = parsed.matchedOptions().stream().flatMap(option -> Stream.of(option.names()));
-        Stream<String> assigned = parsed.matchedOptionValue(SET, List.<String>of()).stream()
-            .map(BenchScalingCommand::option);
-        Stream.concat(options, assigned).filter(OURS::contains).findFirst().ifPresent(option -> {
-            throw new UserException("bench scaling sets " + option + " itself, by --ranks, --along and --out");
+        ConfigRequest request = ConfigOptions.request(spec.commandLine().getParseResult(),
+            new ProgramContext(context.home(), Map.of()));
+        request.overrides().keySet().stream().filter(OURS::contains).findFirst().ifPresent(key -> {
+            throw new UserException("bench scaling sets --" + key + " itself, by --ranks, --along and --out");
         });
-        ConfigRequest request = ConfigOptions.request(parsed, new ProgramContext(context.home(), Map.of()));
         RunConfig one = ConfigLoader.load(request);
         List<ScalingLayout> layouts = new ArrayList<>();
         Set<Integer> numbers = new TreeSet<>(ranks);
@@ -133,11 +128,6 @@ final class BenchScalingCommand implements Callable<Integer> {
             numbers.forEach(number -> layouts.add(ScalingLayout.of(axis, number, request, one, rule, out)));
         }
         return layouts;
-    }
-
-    /** The option that does what an assignment of {@code --set} does. */
-    private static String option(String assignment) {
-        return "--" + assignment.split("=", 2)[0].strip();
     }
 
     /** The options of train that were given, as they are passed on: without the steps, which each layout sets. */
@@ -151,12 +141,16 @@ final class BenchScalingCommand implements Callable<Integer> {
                     options.add(option.longestName());
                 } else {
                     option.originalStringValues().stream()
-                        .filter(value -> !option.longestName().equals(SET) || !option(value).equals(STEPS))
+                        .filter(value -> !option.longestName().equals(SET) || !isSteps(value))
                         .forEach(value -> options.add(option.longestName() + "=" + value));
                 }
             }
         }
         return options;
+    }
+
+    private static boolean isSteps(String assignment) {
+        return STEPS.equals("--" + assignment.split("=", 2)[0].strip());
     }
 
     private List<String> notes(boolean slurm, String threads) {

@@ -55,7 +55,7 @@ public final class SyntheticEra5 {
      */
     public static void write(SyntheticConfig config, Path directory, Existing existing, Consumer<String> progress) {
         if (!isComplete(config, directory)) {
-            replaced(config, directory, existing);
+            replaced(config, directory, existing); // refuses before anything is written there
             try (SyntheticLock _ = SyntheticLock.take(directory, progress)) {
                 if (!isComplete(config, directory)) {
                     make(config, directory, existing, progress);

@@ -35,7 +35,7 @@ final class SyntheticLock implements AutoCloseable {
                 StandardOpenOption.CREATE, LinkOption.NOFOLLOW_LINKS);
             if (!LockFile.tryLock(channel)) {
                 progress.accept("Waiting for another process that makes data at " + directory);
-                wait(channel, directory);
+                await(channel, directory);
             }
             return new SyntheticLock(channel);
         } catch (IOException failure) {
@@ -43,7 +43,7 @@ final class SyntheticLock implements AutoCloseable {
         }
     }
 
-    private static void wait(FileChannel channel, Path directory) throws IOException {
+    private static void await(FileChannel channel, Path directory) throws IOException {
         try {
             while (!LockFile.tryLock(channel)) {
                 Thread.sleep(INTERVAL_MILLIS);
